@@ -1,0 +1,138 @@
+# resource-tracker. The targets people use:
+#
+#   make            build/resource-tracker
+#   make demo       build it, track a short real workload, show what it saw
+#   make test       all tests
+#   make check      layers, sizes, formatting, static analysis, both compilers
+#   make docs       write the man page, completions and tables anew from the code
+#   make golden     write the expected outputs anew; read the diff like code
+#   make fuzz       fuzz every parser for FUZZ_SECONDS each
+#   make bench      measure cost and latency on this machine
+#   make install    into $(DESTDIR)$(PREFIX)
+#
+# Variants: make BUILD=asan|tsan|release. Compiler: make CC=clang.
+
+BUILD ?= default
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 30
+CC = gcc
+
+WARNINGS = -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
+HARDENING = -fPIE -fstack-protector-strong -fstack-clash-protection
+HARDENING_LINK = -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack
+
+ifeq ($(BUILD),default)
+  OUT = build
+  OPTIMISE = -O2 -g -D_FORTIFY_SOURCE=2
+else ifeq ($(BUILD),release)
+  OUT = build/release
+  OPTIMISE = -O2 -DNDEBUG -D_FORTIFY_SOURCE=2 -flto -ffunction-sections -fdata-sections
+  LINK = -flto -Wl,--gc-sections -s
+else ifeq ($(BUILD),asan)
+  OUT = build/asan
+  OPTIMISE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+  LINK = -fsanitize=address,undefined
+else ifeq ($(BUILD),tsan)
+  OUT = build/tsan
+  OPTIMISE = -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+  LINK = -fsanitize=thread
+else
+  $(error BUILD=$(BUILD) is not one of default, release, asan, tsan)
+endif
+
+CFLAGS ?=
+CPPFLAGS += -D_GNU_SOURCE -Isrc
+ALL_CFLAGS = -std=gnu11 $(OPTIMISE) $(WARNINGS) $(HARDENING) $(CFLAGS)
+ALL_LDFLAGS = $(HARDENING_LINK) $(LINK) $(LDFLAGS)
+LDLIBS = -lm
+
+SOURCES = $(wildcard src/*.c src/*/*.c)
+OBJECTS = $(SOURCES:%.c=$(OUT)/%.o)
+# Everything but main, for tests and tools.
+LIBRARY = $(filter-out $(OUT)/src/main.o,$(OBJECTS))
+UNIT_TESTS = $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(wildcard tests/unit/test_*.c))
+UNIT_SUPPORT = $(patsubst %.c,$(OUT)/%.o,$(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
+FUZZERS = $(patsubst fuzz/%.c,build/fuzz/%,$(wildcard fuzz/fuzz_*.c))
+FAKES = $(patsubst tests/fakes/%.c,build/fakes/%.so,$(wildcard tests/fakes/*.c))
+GENERATED = docs/resource-tracker.1 docs/options.md docs/metrics.md \
+  completions/resource-tracker.bash completions/_resource-tracker completions/resource-tracker.fish
+
+.PHONY: all demo test check docs golden fuzz bench install clean setup-build setup-test setup-check \
+  unit fuzzers fakes
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: setup-build
+	@$(MAKE) --no-print-directory $(OUT)/resource-tracker
+
+# What a target needs from the system is installed on the way; silent when all is there.
+setup-build setup-test setup-check: setup-%:
+	@tools/setup $*
+
+$(OUT)/resource-tracker: $(OBJECTS)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(OUT)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/unit/%: $(OUT)/tests/unit/%.o $(UNIT_SUPPORT) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+
+$(OUT)/gendocs: $(OUT)/tools/gendocs.o $(LIBRARY)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+build/fakes/%.so: tests/fakes/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $<
+
+build/fuzz/%: fuzz/%.c $(SOURCES)
+	@mkdir -p $(@D)
+	clang $(CPPFLAGS) -std=gnu11 -O1 -g $(WARNINGS) -fsanitize=fuzzer,address,undefined \
+	  -fno-sanitize-recover=all -o $@ $< $(filter-out src/main.c,$(SOURCES)) $(LDLIBS)
+
+unit: $(UNIT_TESTS)
+fuzzers: $(FUZZERS)
+fakes: $(FAKES)
+
+demo: all
+	@tools/demo $(OUT)/resource-tracker
+
+test: setup-test
+	@tools/run-tests
+
+check: setup-check
+	@tools/run-checks
+
+docs: setup-build
+	@$(MAKE) --no-print-directory $(OUT)/gendocs
+	@for file in $(GENERATED); do $(OUT)/gendocs $$file > $$file.new && mv $$file.new $$file; done
+
+golden: setup-test docs
+	@$(MAKE) --no-print-directory unit
+	@UPDATE_GOLDEN=1 $(OUT)/unit/test_golden
+	@git diff --stat -- tests/golden docs completions
+
+fuzz: setup-test
+	@$(MAKE) --no-print-directory fuzzers
+	@for fuzzer in $(FUZZERS); do mkdir -p fuzz/corpus/$$(basename $$fuzzer); \
+	  $$fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=65536 fuzz/corpus/$$(basename $$fuzzer) || exit 1; done
+
+bench: all
+	@bench/run
+
+install: all
+	install -D -m 755 $(OUT)/resource-tracker $(DESTDIR)$(PREFIX)/bin/resource-tracker
+	install -D -m 644 docs/resource-tracker.1 $(DESTDIR)$(PREFIX)/share/man/man1/resource-tracker.1
+	install -D -m 644 completions/resource-tracker.bash \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/resource-tracker
+	install -D -m 644 completions/_resource-tracker \
+	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_resource-tracker
+	install -D -m 644 completions/resource-tracker.fish \
+	  $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/resource-tracker.fish
+
+clean:
+	rm -rf build
+
+-include $(OBJECTS:.o=.d) $(wildcard $(OUT)/tests/unit/*.d $(OUT)/tools/*.d)

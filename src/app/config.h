@@ -1,0 +1,47 @@
+/*
+ * What one invocation is to do, gathered from the command line, the environment and the TOML file,
+ * in this order of precedence. Owned by main; texts stay valid until config_free.
+ */
+#ifndef APP_CONFIG_H
+#define APP_CONFIG_H
+
+#include "model/run.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum config_action { ACTION_RUN, ACTION_HELP, ACTION_VERSION, ACTION_LIST_METRICS };
+
+struct config {
+    enum config_action action;
+    char *const *command; /* NULL: none */
+    pid_t pid;            /* 0: none */
+    uint64_t interval_ns;
+    const char *config_path;
+    int format;      /* enum output_format */
+    int csv_columns; /* enum csv_columns */
+    const char *output;
+    bool quiet;
+    bool verbose;
+    const char *procfs; /* NULL: the usual place */
+    const char *sysfs;
+    struct run run;
+
+    unsigned char *ranks; /* source that set each option so far */
+    unsigned char *tag_ranks;
+    size_t tag_capacity;
+    char **owned; /* texts we allocated */
+    size_t owned_count;
+    size_t owned_capacity;
+};
+
+/*
+ * 0, or a negative errno after having said on stderr which option, variable or file is wrong.
+ * `environment` is in the form of environ.
+ */
+int config_load(struct config *config, int argc, char **argv, char *const *environment);
+void config_free(struct config *config);
+
+#endif

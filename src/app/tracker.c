@@ -1,0 +1,289 @@
+#include "app/tracker.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sysroot.h"
+#include "child/reap.h"
+#include "child/signals.h"
+#include "child/spawn.h"
+#include "collect/collector.h"
+#include "sink/sink.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How long the end may wait for whoever reads our samples. */
+#define FLUSH_DEADLINE_NS (10 * NS_PER_SEC)
+
+struct tracker {
+    const struct config *config;
+    struct sysroot root;
+    struct signals signals;
+    struct collectors *collectors;
+    struct sinks *sinks;
+    struct child child;
+    struct reaper reaper;
+    struct sample sample;
+
+    pid_t tracked_pid;
+    uint64_t interval_ns;
+    uint64_t due_ns;      /* next tick of the schedule */
+    uint64_t previous_ns; /* last reading */
+    uint64_t sample_count;
+    double timestamp_secs;
+    bool ending;
+};
+
+/* --- one sample --- */
+
+/* Somebody may set the clock back; our timestamps then stand still. */
+static double next_timestamp(const struct tracker *tracker)
+{
+    double now = (double)(clock_ns(CLOCK_REALTIME) / NS_PER_SEC);
+
+    return now > tracker->timestamp_secs ? now : tracker->timestamp_secs;
+}
+
+static void complain(struct tracker *tracker)
+{
+    for (const char *complaint; (complaint = sinks_complaint(tracker->sinks)) != NULL;)
+        log_say("%s", complaint);
+}
+
+static void prime(struct tracker *tracker)
+{
+    struct tick tick = {.now_ns = clock_monotonic_ns(), .priming = true};
+
+    collectors_read(tracker->collectors, &tick, &tracker->sample);
+    tracker->previous_ns = tick.now_ns;
+    tracker->due_ns = tick.now_ns + tracker->interval_ns;
+}
+
+static void take_sample(struct tracker *tracker, uint64_t now_ns)
+{
+    struct tick tick = {
+        .now_ns = now_ns,
+        .elapsed_ns = now_ns - tracker->previous_ns,
+        .due_ns = tracker->ending ? now_ns : tracker->due_ns,
+    };
+    double *value = tracker->sample.value;
+
+    tracker->timestamp_secs = next_timestamp(tracker);
+    collectors_read(tracker->collectors, &tick, &tracker->sample);
+    value[METRIC_TIMESTAMP_SECS] = tracker->timestamp_secs;
+    if (tracker->tracked_pid > 0)
+        value[METRIC_TRACKED_PID] = tracker->tracked_pid;
+    if (tracker->sample_count > 0)
+        value[METRIC_ACTUAL_INTERVAL] = (double)tick.elapsed_ns / NS_PER_MS;
+    sinks_sample(tracker->sinks, &tracker->sample);
+    tracker->previous_ns = now_ns;
+    tracker->sample_count++;
+    complain(tracker);
+}
+
+/* A tick that comes late is taken at once; those that were missed by then are skipped. */
+static void take_due_sample(struct tracker *tracker)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+
+    if (now_ns < tracker->due_ns)
+        return;
+    if (!sinks_are_full(tracker->sinks))
+        take_sample(tracker, now_ns);
+    uint64_t missed = (now_ns - tracker->due_ns) / tracker->interval_ns;
+    tracker->due_ns += (missed + 1) * tracker->interval_ns;
+}
+
+/* --- signals --- */
+
+/* Ctrl-Z stopped the command already; then it is our turn, or the shell would wait for us. */
+static void stop_ourselves(void)
+{
+    (void)kill(getpid(), SIGSTOP);
+}
+
+static void pass_on(struct tracker *tracker, const struct signalfd_siginfo *info)
+{
+    int number = (int)info->ssi_signo;
+
+    if (!signal_is_from_terminal(info))
+        (void)kill(tracker->child.pid, number);
+    if (number == SIGTSTP)
+        stop_ourselves();
+}
+
+static void take_signals(struct tracker *tracker)
+{
+    struct signalfd_siginfo info;
+
+    while (!tracker->ending && signals_next(&tracker->signals, &info)) {
+        if (info.ssi_signo == SIGCHLD) {
+            reaper_collect(&tracker->reaper);
+            tracker->ending = tracker->reaper.command_ended;
+        } else if (tracker->child.pid > 0) {
+            pass_on(tracker, &info);
+        } else {
+            tracker->ending = true;
+        }
+    }
+}
+
+/* --- the loop --- */
+
+static void wait_for_tick_or_signal(struct tracker *tracker)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    struct timespec left = clock_timespec(tracker->due_ns > now_ns ? tracker->due_ns - now_ns : 0);
+    struct pollfd signal_fd = {.fd = tracker->signals.fd, .events = POLLIN};
+
+    if (ppoll(&signal_fd, 1, &left, NULL) > 0)
+        take_signals(tracker);
+}
+
+static void sample_until_the_end(struct tracker *tracker)
+{
+    while (!tracker->ending) {
+        wait_for_tick_or_signal(tracker);
+        if (!tracker->ending)
+            take_due_sample(tracker);
+    }
+    take_sample(tracker, clock_monotonic_ns());
+    sinks_end(tracker->sinks, clock_monotonic_ns() + FLUSH_DEADLINE_NS);
+    complain(tracker);
+}
+
+/* --- start and end --- */
+
+static int start_collecting(struct tracker *tracker)
+{
+    int error = collectors_open(&tracker->root, &tracker->collectors);
+
+    if (error < 0)
+        log_say("cannot start: %s", strerror(-error));
+    return error;
+}
+
+/* Forked before the collectors open their files, so that it is ready when they are. */
+static int hold_command(struct tracker *tracker)
+{
+    reaper_adopt_orphans();
+    int error = child_hold(&tracker->child, tracker->config->command, &tracker->signals);
+    if (error < 0) {
+        log_say("cannot start a process for %s: %s", tracker->config->command[0], strerror(-error));
+        return error;
+    }
+    tracker->tracked_pid = tracker->child.pid;
+    tracker->reaper.command = tracker->child.pid;
+    return 0;
+}
+
+/* Lets the command go and, while it starts, looks up what can wait. Returns exec's result. */
+static int release_command(struct tracker *tracker)
+{
+    int error = child_release(&tracker->child);
+
+    collectors_describe(tracker->collectors);
+    return error < 0 ? error : child_exec_result(&tracker->child);
+}
+
+static int run_command(struct tracker *tracker)
+{
+    const char *name = tracker->config->command[0];
+
+    if (hold_command(tracker) < 0 || start_collecting(tracker) < 0) {
+        sinks_cancel(tracker->sinks);
+        return STATUS_CANNOT_START;
+    }
+    prime(tracker);
+    int error = release_command(tracker);
+    if (error < 0) {
+        log_say("cannot run %s: %s", name, strerror(-error));
+        sinks_cancel(tracker->sinks);
+        return child_exec_status(error);
+    }
+    sinks_begin(tracker->sinks);
+    sample_until_the_end(tracker);
+    return reaper_exit_status(&tracker->reaper);
+}
+
+static int watch(struct tracker *tracker)
+{
+    tracker->tracked_pid = tracker->config->pid;
+    if (start_collecting(tracker) < 0) {
+        sinks_cancel(tracker->sinks);
+        return STATUS_CANNOT_START;
+    }
+    prime(tracker);
+    sinks_begin(tracker->sinks);
+    collectors_describe(tracker->collectors);
+    sample_until_the_end(tracker);
+    return 0;
+}
+
+static int open_sinks(struct tracker *tracker)
+{
+    const struct config *config = tracker->config;
+    bool to_stdout =
+        config->output != NULL ? strcmp(config->output, "-") == 0 : config->command == NULL;
+    bool to_path = config->output != NULL && !to_stdout;
+    struct sink_options wanted = {
+        .run = &config->run,
+        .format = (enum output_format)config->format,
+        .columns = (enum csv_columns)config->csv_columns,
+        .output = to_path ? config->output : NULL,
+        .output_fd = to_stdout ? STDOUT_FILENO : STDERR_FILENO,
+        .quiet = config->quiet,
+    };
+    const char *culprit = NULL;
+
+    int error = sinks_open(&wanted, &tracker->sinks, &culprit);
+    if (error == -ENXIO)
+        log_say("option --output: %s has no reader yet; start its reader first", culprit);
+    else if (error < 0)
+        log_say("option --output: cannot write to %s: %s", culprit, strerror(-error));
+    return error;
+}
+
+static int open_sysroot(struct tracker *tracker)
+{
+    const struct config *config = tracker->config;
+    const char *culprit = NULL;
+
+    int error = sysroot_open(&tracker->root, config->procfs, config->sysfs, &culprit);
+    if (error < 0)
+        log_say("option --%s: cannot open %s: %s", culprit == config->procfs ? "procfs" : "sysfs",
+                culprit, strerror(-error));
+    return error;
+}
+
+static int open_signals(struct tracker *tracker)
+{
+    int error = signals_open(&tracker->signals, tracker->config->command != NULL);
+
+    if (error < 0)
+        log_say("cannot take over signals: %s", strerror(-error));
+    return error;
+}
+
+int tracker_run(const struct config *config)
+{
+    struct tracker tracker = {
+        .config = config,
+        .root = {.proc_fd = -1, .sys_fd = -1},
+        .signals.fd = -1,
+        .child = {.hold_fd = -1, .result_fd = -1},
+        .interval_ns = config->interval_ns,
+    };
+    int status = STATUS_CANNOT_START;
+
+    if (open_sysroot(&tracker) == 0 && open_signals(&tracker) == 0 && open_sinks(&tracker) == 0)
+        status = config->command != NULL ? run_command(&tracker) : watch(&tracker);
+    sinks_close(tracker.sinks);
+    collectors_close(tracker.collectors);
+    child_close(&tracker.child);
+    signals_close(&tracker.signals);
+    sysroot_close(&tracker.root);
+    return status;
+}

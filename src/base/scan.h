@@ -1,0 +1,54 @@
+/*
+ * A bounded cursor over foreign text. Nothing here reads past `end`, needs a NUL, or trusts the
+ * text: every function says whether it found what it wanted, and leaves the cursor where it was
+ * when it did not. Blanks are spaces and tabs; lines end with '\n' or with the text.
+ */
+#ifndef BASE_SCAN_H
+#define BASE_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct scan {
+    const char *at;
+    const char *end;
+};
+
+static inline struct scan scan_over(const char *text, size_t size)
+{
+    return (struct scan){.at = text, .end = text + size};
+}
+
+static inline size_t scan_left(const struct scan *scan)
+{
+    return (size_t)(scan->end - scan->at);
+}
+
+/* Cuts the next line off; false when nothing is left. */
+bool scan_line(struct scan *scan, struct scan *ret_line);
+
+void scan_blanks(struct scan *scan);
+
+/* Skips blanks, then takes the run of non-blank bytes; false when there is none. */
+bool scan_word(struct scan *scan, struct scan *ret_word);
+
+/* Skips `count` words; false when there were fewer. */
+bool scan_skip_words(struct scan *scan, unsigned count);
+
+/* Takes everything before `delimiter` and steps over it; false when it does not occur. */
+bool scan_until(struct scan *scan, char delimiter, struct scan *ret_part);
+
+/* Skips blanks, then takes decimal digits; false without a digit or beyond 64 bits. */
+bool scan_u64(struct scan *scan, uint64_t *ret_value);
+
+/* Steps over `c` if it is next. */
+bool scan_char(struct scan *scan, char c);
+
+bool scan_equals(const struct scan *scan, const char *text);
+bool scan_starts_with(const struct scan *scan, const char *text);
+
+/* Copies at most size - 1 bytes and a NUL; false when the text had to be cut. */
+bool scan_copy(const struct scan *scan, char *out, size_t size);
+
+#endif

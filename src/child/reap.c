@@ -1,0 +1,30 @@
+#include "child/reap.h"
+
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+void reaper_adopt_orphans(void)
+{
+    /* Kernels before 3.4 do not know it; orphans then go to init, as they would without us. */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+void reaper_collect(struct reaper *reaper)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        if (pid == reaper->command) {
+            reaper->command_ended = true;
+            reaper->wait_status = status;
+        }
+}
+
+int reaper_exit_status(const struct reaper *reaper)
+{
+    if (WIFSIGNALED(reaper->wait_status))
+        return 128 + WTERMSIG(reaper->wait_status);
+    return WEXITSTATUS(reaper->wait_status);
+}

@@ -1,0 +1,58 @@
+/*
+ * The registry. The order is the order of reading: CPU first, our own cost last.
+ */
+#include "base/clock.h"
+#include "collect/collector.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const struct collector *const registry[] = {
+    &cpu_collector, &memory_collector, &network_collector, &disk_collector, &self_collector,
+};
+
+enum { REGISTRY_SIZE = sizeof registry / sizeof registry[0] };
+
+struct collectors {
+    void *state[REGISTRY_SIZE]; /* NULL: not on this host */
+};
+
+int collectors_open(const struct sysroot *root, struct collectors **ret_collectors)
+{
+    struct collectors *collectors = calloc(1, sizeof *collectors);
+    if (collectors == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (registry[i]->open(root, &collectors->state[i]) < 0)
+            collectors->state[i] = NULL;
+    *ret_collectors = collectors;
+    return 0;
+}
+
+void collectors_read(struct collectors *collectors, const struct tick *tick, struct sample *sample)
+{
+    uint64_t begin_ns = clock_monotonic_ns();
+
+    sample_reset(sample);
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (collectors->state[i] != NULL)
+            registry[i]->read(collectors->state[i], tick, sample);
+    sample->value[METRIC_TRACKER_SAMPLE] = (double)(clock_monotonic_ns() - begin_ns) / NS_PER_US;
+}
+
+void collectors_describe(struct collectors *collectors)
+{
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (collectors->state[i] != NULL && registry[i]->describe != NULL)
+            registry[i]->describe(collectors->state[i]);
+}
+
+void collectors_close(struct collectors *collectors)
+{
+    if (collectors == NULL)
+        return;
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (collectors->state[i] != NULL)
+            registry[i]->close(collectors->state[i]);
+    free(collectors);
+}

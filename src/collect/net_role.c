@@ -1,0 +1,109 @@
+#include "collect/net_role.h"
+
+#include "base/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <net/if_arp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool exists(int dir_fd, const char *path)
+{
+    return faccessat(dir_fd, path, F_OK, 0) == 0;
+}
+
+/* "DEVTYPE=bridge" and the like in uevent; false when it has none. */
+static bool read_devtype(int interface_fd, char *out, size_t size)
+{
+    char text[512];
+    struct scan line;
+
+    ssize_t length = file_read_text(interface_fd, "uevent", text, sizeof text);
+    if (length < 0)
+        return false;
+    for (struct scan scan = scan_over(text, (size_t)length); scan_line(&scan, &line);)
+        if (scan_starts_with(&line, "DEVTYPE=")) {
+            line.at += strlen("DEVTYPE=");
+            return scan_copy(&line, out, size);
+        }
+    return false;
+}
+
+/*
+ * Calls `test` with the name of each "lower_X" link (interfaces this one sends through) until it
+ * says yes.
+ */
+static bool any_lower(int interface_fd, bool (*test)(int interface_fd, const char *link))
+{
+    bool found = false;
+    int fd = openat(interface_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    for (const struct dirent *entry; !found && (entry = readdir(dir)) != NULL;)
+        if (strncmp(entry->d_name, "lower_", strlen("lower_")) == 0)
+            found = test(interface_fd, entry->d_name);
+    closedir(dir);
+    return found;
+}
+
+static bool is_any(int interface_fd, const char *link)
+{
+    (void)interface_fd;
+    (void)link;
+    return true;
+}
+
+/* The port of a switch sends through a card that does not know it as its master. */
+static bool is_foreign_hardware(int interface_fd, const char *link)
+{
+    char path[300];
+
+    snprintf(path, sizeof path, "%s/master", link);
+    if (exists(interface_fd, path))
+        return false;
+    snprintf(path, sizeof path, "%s/device", link);
+    return exists(interface_fd, path);
+}
+
+/* Hyper-V pairs a fast card with a synthetic one that is its master and counts for both. */
+static enum net_role role_of_hardware(int interface_fd)
+{
+    bool counted_by_master = exists(interface_fd, "master/device");
+
+    return counted_by_master || any_lower(interface_fd, is_foreign_hardware) ? NET_STACKED
+                                                                             : NET_PHYSICAL;
+}
+
+static enum net_role role_of_virtual(int interface_fd)
+{
+    char devtype[32];
+    uint64_t hardware_type;
+
+    if (exists(interface_fd, "master") || exists(interface_fd, "tun_flags") ||
+        any_lower(interface_fd, is_any))
+        return NET_STACKED;
+    /* Tunnels have hardware types of their own. */
+    if (file_read_u64(interface_fd, "type", &hardware_type) == 0 && hardware_type != ARPHRD_ETHER &&
+        hardware_type != ARPHRD_INFINIBAND)
+        return NET_STACKED;
+    if (!read_devtype(interface_fd, devtype, sizeof devtype))
+        return NET_UPLINK;
+    bool leads_outside = strncmp(devtype, "macv", 4) == 0 || strcmp(devtype, "ipvlan") == 0;
+    return leads_outside ? NET_UPLINK : NET_STACKED;
+}
+
+enum net_role net_role_of(int interface_fd)
+{
+    if (interface_fd < 0)
+        return NET_UPLINK;
+    return exists(interface_fd, "device") ? role_of_hardware(interface_fd)
+                                          : role_of_virtual(interface_fd);
+}

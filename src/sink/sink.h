@@ -1,0 +1,58 @@
+/*
+ * The contract of a sink: where samples go. `begin` may fail, and then the run does not start;
+ * afterwards a sink never fails the run. What went wrong it keeps for `complaint`, which says it
+ * once, and the loop prints it. All on the sampling thread.
+ */
+#ifndef SINK_SINK_H
+#define SINK_SINK_H
+
+#include "encode/csv.h"
+#include "model/run.h"
+#include "model/sample.h"
+
+enum output_format { FORMAT_JSON, FORMAT_CSV };
+
+struct sink_options {
+    const struct run *run;
+    enum output_format format;
+    enum csv_columns columns;
+    const char *output; /* path; NULL: the descriptor below; "-" has become that already */
+    int output_fd;      /* borrowed: stdout or stderr */
+    bool quiet;
+};
+
+struct sink {
+    const char *name;
+    /* -ENODEV: not wanted in this run. Creates what it needs, but changes nothing that was there.
+     */
+    int (*open)(const struct sink_options *options, void **ret_state);
+    /* The run is on: earlier content may go. */
+    void (*begin)(void *state);
+    void (*sample)(void *state, const struct sample *sample);
+    /* Cannot take more for now; the loop then lets ticks pass, and the next sample covers them. */
+    bool (*is_full)(void *state);
+    /* Waits for readers until the deadline (monotonic). */
+    void (*end)(void *state, uint64_t deadline_ns);
+    /* The run never came to be: leave no trace. */
+    void (*cancel)(void *state);
+    /* Something to tell the user, at most once each; NULL when there is nothing. */
+    const char *(*complaint)(void *state);
+    void (*close)(void *state);
+};
+
+extern const struct sink output_sink;
+
+struct sinks;
+
+/* On failure `*ret_culprit` names what could not be opened. */
+int sinks_open(const struct sink_options *options, struct sinks **ret_sinks,
+               const char **ret_culprit);
+void sinks_begin(struct sinks *sinks);
+void sinks_sample(struct sinks *sinks, const struct sample *sample);
+bool sinks_are_full(struct sinks *sinks);
+void sinks_end(struct sinks *sinks, uint64_t deadline_ns);
+void sinks_cancel(struct sinks *sinks);
+const char *sinks_complaint(struct sinks *sinks);
+void sinks_close(struct sinks *sinks);
+
+#endif

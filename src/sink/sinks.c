@@ -1,0 +1,93 @@
+/*
+ * The registry of sinks.
+ */
+#include "sink/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const struct sink *const registry[] = {&output_sink};
+
+enum { REGISTRY_SIZE = sizeof registry / sizeof registry[0] };
+
+struct sinks {
+    void *state[REGISTRY_SIZE]; /* NULL: not wanted in this run */
+};
+
+int sinks_open(const struct sink_options *options, struct sinks **ret_sinks,
+               const char **ret_culprit)
+{
+    struct sinks *sinks = calloc(1, sizeof *sinks);
+    if (sinks == NULL) {
+        *ret_culprit = "memory";
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < REGISTRY_SIZE; i++) {
+        int error = registry[i]->open(options, &sinks->state[i]);
+        if (error < 0 && error != -ENODEV) {
+            *ret_culprit = options->output != NULL ? options->output : registry[i]->name;
+            sinks_cancel(sinks);
+            sinks_close(sinks);
+            return error;
+        }
+    }
+    *ret_sinks = sinks;
+    return 0;
+}
+
+void sinks_begin(struct sinks *sinks)
+{
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (sinks->state[i] != NULL)
+            registry[i]->begin(sinks->state[i]);
+}
+
+void sinks_sample(struct sinks *sinks, const struct sample *sample)
+{
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (sinks->state[i] != NULL)
+            registry[i]->sample(sinks->state[i], sample);
+}
+
+bool sinks_are_full(struct sinks *sinks)
+{
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (sinks->state[i] != NULL && registry[i]->is_full(sinks->state[i]))
+            return true;
+    return false;
+}
+
+void sinks_end(struct sinks *sinks, uint64_t deadline_ns)
+{
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (sinks->state[i] != NULL)
+            registry[i]->end(sinks->state[i], deadline_ns);
+}
+
+void sinks_cancel(struct sinks *sinks)
+{
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (sinks->state[i] != NULL)
+            registry[i]->cancel(sinks->state[i]);
+}
+
+const char *sinks_complaint(struct sinks *sinks)
+{
+    for (size_t i = 0; i < REGISTRY_SIZE; i++) {
+        const char *complaint =
+            sinks->state[i] != NULL ? registry[i]->complaint(sinks->state[i]) : NULL;
+        if (complaint != NULL)
+            return complaint;
+    }
+    return NULL;
+}
+
+void sinks_close(struct sinks *sinks)
+{
+    if (sinks == NULL)
+        return;
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (sinks->state[i] != NULL)
+            registry[i]->close(sinks->state[i]);
+    free(sinks);
+}
