@@ -10,7 +10,7 @@
 #   make bench      measure cost and latency on this machine
 #   make install    into $(DESTDIR)$(PREFIX)
 #
-# Variants: make BUILD=asan|tsan|release. Compiler: make CC=clang.
+# Variants: make BUILD=asan|tsan|release. Compiler: make CC=clang. Whole commands: make V=1.
 
 BUILD ?= default
 PREFIX ?= /usr/local
@@ -41,6 +41,7 @@ else
 endif
 
 CFLAGS ?=
+say = $(if $(V),,@echo "  $(1) $@";)
 CPPFLAGS += -D_GNU_SOURCE -Isrc
 ALL_CFLAGS = -std=gnu11 $(OPTIMISE) $(WARNINGS) $(HARDENING) $(CFLAGS)
 ALL_LDFLAGS = $(HARDENING_LINK) $(LINK) $(LDFLAGS)
@@ -70,26 +71,26 @@ setup-build setup-test setup-check: setup-%:
 	@tools/setup $*
 
 $(OUT)/resource-tracker: $(OBJECTS)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LINK)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(OUT)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(OUT)/unit/%: $(OUT)/tests/unit/%.o $(UNIT_SUPPORT) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+	$(call say,LINK)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
 $(OUT)/gendocs: $(OUT)/tools/gendocs.o $(LIBRARY)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LINK)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
 build/fakes/%.so: tests/fakes/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $<
+	$(call say,CC)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $<
 
 build/fuzz/%: fuzz/%.c $(SOURCES)
 	@mkdir -p $(@D)
-	clang $(CPPFLAGS) -std=gnu11 -O1 -g $(WARNINGS) -fsanitize=fuzzer,address,undefined \
+	$(call say,FUZZ)clang $(CPPFLAGS) -std=gnu11 -O1 -g $(WARNINGS) -fsanitize=fuzzer,address,undefined \
 	  -fno-sanitize-recover=all -o $@ $< $(filter-out src/main.c,$(SOURCES)) $(LDLIBS)
 
 unit: $(UNIT_TESTS)

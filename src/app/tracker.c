@@ -41,7 +41,8 @@ struct tracker {
 /* Somebody may set the clock back; our timestamps then stand still. */
 static double next_timestamp(const struct tracker *tracker)
 {
-    double now = (double)(clock_ns(CLOCK_REALTIME) / NS_PER_SEC);
+    uint64_t whole_secs = clock_ns(CLOCK_REALTIME) / NS_PER_SEC;
+    double now = (double)whole_secs;
 
     return now > tracker->timestamp_secs ? now : tracker->timestamp_secs;
 }

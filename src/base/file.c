@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 int file_open(struct file *file, int dir_fd, const char *path, size_t initial, size_t max)
 {
+    assert(initial > 0 && initial <= max);
     *file = (struct file){.fd = -1, .max = max};
 
     file->fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);

@@ -47,7 +47,7 @@ static bool is_zfs(const struct disk_space *space, const struct mount *mount)
     return strcmp(mounts_text(&space->mounts, mount->filesystem), "zfs") == 0;
 }
 
-/* "tank/home/me" is a dataset of the pool "tank". */
+/* "tank/data/raw" is a dataset of the pool "tank". */
 static bool locate_pool(struct disk_space *space, const char *dataset, struct disk_place *ret_place)
 {
     struct zfs_pool pool = {0};
@@ -177,8 +177,10 @@ static void add_dataset(struct space_sum *sum, size_t pool_row, const struct fs_
 static void store_sum(const struct space_sum *sum, struct sample *sample)
 {
     /* In whole kilobytes, the last printed decimal, so that used + free is total to the digit. */
-    double total = (double)(sum->total_bytes / BYTES_PER_KB);
-    double available = (double)(sum->available_bytes / BYTES_PER_KB);
+    uint64_t total_kb = sum->total_bytes / BYTES_PER_KB;
+    uint64_t available_kb = sum->available_bytes / BYTES_PER_KB;
+    double total = (double)total_kb;
+    double available = (double)available_kb;
 
     sample->value[METRIC_TOTAL_SPACE_TOTAL] = total / KB_PER_GB;
     sample->value[METRIC_TOTAL_SPACE_FREE] = available / KB_PER_GB;

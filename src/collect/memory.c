@@ -57,7 +57,8 @@ static void parse_line(struct scan line, uint64_t *kib, size_t *found)
 
 static double mib(uint64_t kib)
 {
-    return (double)(kib / 1024);
+    uint64_t whole_mib = kib / 1024;
+    return (double)whole_mib;
 }
 
 static double percent(double part, double whole)

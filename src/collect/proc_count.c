@@ -84,7 +84,7 @@ int64_t proc_count_read(struct proc_count *count, uint64_t now_ns)
         return links > (int64_t)count->fixed ? links - (int64_t)count->fixed : -EIO;
     }
 
-    struct listing listing;
+    struct listing listing = {0};
     int error = list_processes(count->proc_fd, &listing);
     if (error < 0)
         return error;
