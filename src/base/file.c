@@ -13,7 +13,8 @@ int file_open(struct file *file, int dir_fd, const char *path, size_t initial, s
     assert(initial > 0 && initial <= max);
     *file = (struct file){.fd = -1, .max = max};
 
-    file->fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* Non-blocking: a pipe given as a configuration file must not make us wait. */
+    file->fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (file->fd < 0)
         return -errno;
     file->data = malloc(initial);

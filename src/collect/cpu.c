@@ -52,10 +52,11 @@ struct cpu {
     size_t online;
 };
 
+/* The sums are doubles: counters at their end must not make them wrap. */
 struct cpu_growth {
     uint64_t ticks[TIME_COUNT];
-    uint64_t total;
-    uint64_t busy;
+    double total;
+    double busy;
 };
 
 static bool parse_times(struct scan *line, struct cpu_times *ret_times)
@@ -81,16 +82,17 @@ static struct cpu_growth growth(const struct cpu_times *now, const struct cpu_ti
         return growth;
     for (size_t i = 0; i < TIME_COUNT; i++) {
         growth.ticks[i] = counter_growth(now->ticks[i], before->ticks[i]);
-        growth.total += growth.ticks[i];
+        growth.total += (double)growth.ticks[i];
+        if (i != TIME_IDLE && i != TIME_IOWAIT)
+            growth.busy += (double)growth.ticks[i];
     }
-    growth.busy = growth.total - growth.ticks[TIME_IDLE] - growth.ticks[TIME_IOWAIT];
     return growth;
 }
 
 /* No tick in the interval means none was busy. */
 static double share(const struct cpu_growth *growth)
 {
-    return growth->total > 0 ? (double)growth->busy / (double)growth->total : 0;
+    return growth->total > 0 ? growth->busy / growth->total : 0;
 }
 
 static int reserve_cores(struct cpu *cpu, size_t count)
@@ -114,7 +116,7 @@ static int reserve_cores(struct cpu *cpu, size_t count)
     return 0;
 }
 
-/* A "cpuN" line. A CPU never seen before has no growth to tell yet. */
+/* A "cpuN" line. A CPU that was plugged in has no growth to tell yet; at first, none has any. */
 static void read_core(struct cpu *cpu, struct scan *line)
 {
     uint64_t number;
@@ -127,7 +129,8 @@ static void read_core(struct cpu *cpu, struct scan *line)
 
     struct cpu_times *before = &cpu->core[number];
     struct cpu_growth grown = growth(&now, before);
-    cpu->per_core[cpu->online++] = before->known ? 100 * share(&grown) : NAN;
+    bool is_plugged_in = !before->known && cpu->host.known;
+    cpu->per_core[cpu->online++] = is_plugged_in ? NAN : 100 * share(&grown);
     *before = now;
 }
 

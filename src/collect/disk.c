@@ -19,6 +19,7 @@
 #define DISKSTATS_INITIAL (8 * 1024)
 #define DISKSTATS_MAX (4 * 1024 * 1024)
 #define DISKSTATS_SECTOR_BYTES 512
+#define FACTS_REFRESH_NS (300 * NS_PER_SEC)
 #define NO_DISK SIZE_MAX
 #define NO_ROW SIZE_MAX
 
@@ -58,7 +59,8 @@ struct disks {
     struct disk *list;
     size_t count;
     size_t capacity;
-    bool changed; /* devices came or went: lay the rows anew */
+    bool changed;      /* devices came or went: lay the rows anew */
+    uint64_t facts_ns; /* when the facts of all were last read */
 
     struct rows rows; /* listed devices, then ZFS pools */
     size_t *row_disk; /* device of each row of the former */
@@ -173,9 +175,28 @@ static void read_facts(struct disks *disks)
     for (size_t i = 0; i < disks->count; i++) {
         struct disk *disk = &disks->list[i];
         if (disk->whole == NO_DISK && !disk->described) {
-            disk_facts_read(disks->sys_fd, disk->name.text, &disk->facts);
+            struct device_name name = name_in_sysfs(&disk->name);
+            disk_facts_read(disks->sys_fd, name.text, &disk->facts);
             disk->described = true;
         }
+    }
+}
+
+/*
+ * An NVMe namespace with several paths is listed as "nvme0n1" and its paths as "nvme0c0n1",
+ * "nvme0c1n1". Every kernel counts on the paths and newer ones on the namespace too.
+ */
+static void find_multipath(struct disks *disks)
+{
+    struct device_name head;
+
+    for (size_t i = 0; i < disks->count; i++) {
+        if (!disk_name_of_multipath(disks->list[i].name.text, head.text))
+            continue;
+        struct scan word = scan_over(head.text, strlen(head.text));
+        size_t found = names_find(disks->list, sizeof *disks->list, disks->count, 0, &word);
+        if (found != disks->count)
+            disks->list[found].facts.stacked = true;
     }
 }
 
@@ -279,6 +300,7 @@ static void disks_describe(void *state)
     disks->changed = false;
     find_wholes(disks);
     read_facts(disks);
+    find_multipath(disks);
     if (list_disks(disks) < 0)
         disks->row_disk_count = 0;
     disk_space_locate(&disks->space, disks->row_disk_count, locate, disks);
@@ -358,13 +380,26 @@ static bool read_diskstats(struct disks *disks, uint64_t now_ns)
     return true;
 }
 
+/* Volumes are resized and loop devices used again without anything else that would tell. */
+static void forget_facts(struct disks *disks, uint64_t now_ns)
+{
+    disks->facts_ns = now_ns;
+    disks->changed = true;
+    for (size_t i = 0; i < disks->count; i++)
+        disks->list[i].described = false;
+}
+
 static void disks_read(void *state, const struct tick *tick, struct sample *sample)
 {
     struct disks *disks = state;
     bool known = read_diskstats(disks, tick->now_ns);
 
-    if (tick->priming)
+    if (tick->priming) {
+        disks->facts_ns = tick->now_ns;
         return;
+    }
+    if (tick->now_ns - disks->facts_ns > FACTS_REFRESH_NS)
+        forget_facts(disks, tick->now_ns);
     if (disk_space_changed(&disks->space) || disks->changed)
         disks_describe(disks);
     if (known)

@@ -35,6 +35,19 @@ bool disk_name_of_whole(const char *name, struct scan *ret_whole)
     return true;
 }
 
+bool disk_name_of_multipath(const char *name, char *ret_head)
+{
+    if (!starts_with(name, "nvme"))
+        return false;
+    size_t controller = strcspn(name, "c");
+    size_t digits = strspn(name + controller + (name[controller] == 'c'), "0123456789");
+    if (name[controller] != 'c' || digits == 0 || name[controller + 1 + digits] != 'n')
+        return false;
+    memcpy(ret_head, name, controller);
+    strcpy(ret_head + controller, name + controller + 1 + digits);
+    return true;
+}
+
 static void read_first(int dir_fd, const char *const *paths, char *out, size_t size)
 {
     for (; *paths != NULL; paths++)
@@ -80,8 +93,9 @@ void disk_facts_read(int sys_fd, const char *name, struct disk_facts *ret_facts)
     read_first(fd, vendors, ret_facts->vendor, sizeof ret_facts->vendor);
     read_first(fd, serials, ret_facts->serial, sizeof ret_facts->serial);
     read_first(fd, mapper_names, ret_facts->mapper_name, sizeof ret_facts->mapper_name);
-    ret_facts->type = type_of(fd, name);
     ret_facts->borrowed = starts_with_any(name, on_files_or_memory);
+    /* The kernel calls a loop device rotating and zram not; neither is a drive. */
+    ret_facts->type = ret_facts->borrowed ? NULL : type_of(fd, name);
     ret_facts->stacked = ret_facts->borrowed || starts_with_any(name, on_disks);
     ret_facts->capacity_bytes = COUNTER_UNKNOWN;
     if (file_read_u64(fd, "size", &sectors) == 0 && sectors > 0 &&

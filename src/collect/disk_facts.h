@@ -29,4 +29,7 @@ void disk_facts_read(int sys_fd, const char *name, struct disk_facts *ret_facts)
  */
 bool disk_name_of_whole(const char *name, struct scan *ret_whole);
 
+/* "nvme0c1n2" is a path to "nvme0n2", which is written to `ret_head` (as large as `name`). */
+bool disk_name_of_multipath(const char *name, char *ret_head);
+
 #endif

@@ -191,6 +191,7 @@ void disk_space_read(struct disk_space *space, struct sample *sample)
 {
     struct space_sum sum = {.pool_row = SIZE_MAX};
     struct fs_space fs;
+    size_t answered = 0;
 
     for (size_t i = 0; i < space->entry_count; i++) {
         const struct disk_place *place = &space->entries[i].place;
@@ -198,6 +199,7 @@ void disk_space_read(struct disk_space *space, struct sample *sample)
             store_unknown(&space->rows, i);
             continue;
         }
+        answered++;
         store_row(&space->rows, i, &fs);
         if (place->row >= space->first_pool_row) {
             add_dataset(&sum, place->row, &fs);
@@ -207,6 +209,6 @@ void disk_space_read(struct disk_space *space, struct sample *sample)
         }
     }
     sample->rows[DEVICE_MOUNT] = &space->rows;
-    if (space->mounts.read_before)
+    if (space->mounts.read_before && (answered > 0 || space->entry_count == 0))
         store_sum(&sum, sample);
 }

@@ -127,38 +127,52 @@ static int append(struct mounts *mounts, const struct mount *mount)
     return 0;
 }
 
-/* What is mounted over an older mount hides it: its path now leads elsewhere. */
-static void drop_hidden(struct mounts *mounts, const char *mount_point)
-{
-    for (size_t i = 0; i < mounts->count; i++)
-        if (strcmp(mounts_text(mounts, mounts->list[i].mount_point), mount_point) == 0) {
-            mounts->count--;
-            memmove(&mounts->list[i], &mounts->list[i + 1],
-                    (mounts->count - i) * sizeof mounts->list[0]);
-            return;
-        }
-}
-
 static void take_line(struct mounts *mounts, const struct line_parts *parts)
 {
-    size_t begin = mounts->texts.size;
     struct mount mount = {
         .major = (uint32_t)parts->major,
         .minor = (uint32_t)parts->minor,
+        .wanted = is_wanted(parts),
         .mount_point = keep_text(&mounts->texts, &parts->mount_point),
     };
-    if (mounts->texts.overflow)
-        return;
-    drop_hidden(mounts, mounts_text(mounts, mount.mount_point));
-    if (!is_wanted(parts)) {
-        mounts->texts.size = begin;
-        return;
+    if (mount.wanted) {
+        mount.root = keep_text(&mounts->texts, &parts->root);
+        mount.filesystem = keep_text(&mounts->texts, &parts->filesystem);
+        mount.source = keep_text(&mounts->texts, &parts->source);
     }
-    mount.root = keep_text(&mounts->texts, &parts->root);
-    mount.filesystem = keep_text(&mounts->texts, &parts->filesystem);
-    mount.source = keep_text(&mounts->texts, &parts->source);
     if (!mounts->texts.overflow)
         (void)append(mounts, &mount);
+}
+
+/* Texts were kept in the order of the table, so their offsets tell which line came first. */
+static int by_mount_point_then_age(const void *left, const void *right, void *context)
+{
+    const struct mounts *mounts = context;
+    const struct mount *a = left;
+    const struct mount *b = right;
+    int order = strcmp(mounts_text(mounts, a->mount_point), mounts_text(mounts, b->mount_point));
+
+    return order != 0 ? order
+                      : (a->mount_point > b->mount_point) - (a->mount_point < b->mount_point);
+}
+
+/* What is mounted over an older mount hides it: its path now leads elsewhere. */
+static void drop_hidden_and_unwanted(struct mounts *mounts)
+{
+    size_t kept = 0;
+
+    if (mounts->count == 0)
+        return;
+    qsort_r(mounts->list, mounts->count, sizeof mounts->list[0], by_mount_point_then_age, mounts);
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct mount *mount = &mounts->list[i];
+        bool is_hidden = i + 1 < mounts->count &&
+                         strcmp(mounts_text(mounts, mount->mount_point),
+                                mounts_text(mounts, mounts->list[i + 1].mount_point)) == 0;
+        if (mount->wanted && !is_hidden)
+            mounts->list[kept++] = *mount;
+    }
+    mounts->count = kept;
 }
 
 static int by_filesystem_then_worth(const void *left, const void *right, void *context)
@@ -175,7 +189,7 @@ static int by_filesystem_then_worth(const void *left, const void *right, void *c
         return -1;
     if (is_better(mounts, b, a))
         return 1;
-    return a->root < b->root ? -1 : 1; /* texts were kept in the order of the table */
+    return a->mount_point < b->mount_point ? -1 : 1;
 }
 
 /* Keeps the best mount of each file system. */
@@ -228,6 +242,7 @@ bool mounts_read(struct mounts *mounts)
     for (struct scan text = file_scan(&mounts->mountinfo); scan_line(&text, &line);)
         if (parse_line(line, &parts))
             take_line(mounts, &parts);
+    drop_hidden_and_unwanted(mounts);
     deduplicate(mounts);
     return true;
 }

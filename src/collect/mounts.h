@@ -16,6 +16,7 @@
 struct mount {
     uint32_t major; /* 0: not a block device of its own (btrfs, ZFS) */
     uint32_t minor;
+    bool wanted; /* the others only tell what they hide */
     size_t root; /* offsets into the table's texts */
     size_t mount_point;
     size_t filesystem;

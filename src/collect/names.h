@@ -18,12 +18,22 @@ struct device_name {
     char text[DEVICE_NAME_SIZE];
 };
 
-/* Becomes part of a path below /sys. */
+/* Becomes part of a path below /sys. A '/' within it ("etherd/e0.0") is written '!' there. */
 static inline bool name_is_plausible(const struct scan *word)
 {
     size_t length = scan_left(word);
-    return length > 0 && length < DEVICE_NAME_SIZE && *word->at != '.' &&
-           memchr(word->at, '/', length) == NULL && memchr(word->at, '\0', length) == NULL;
+    return length > 0 && length < DEVICE_NAME_SIZE && *word->at != '.' && *word->at != '/' &&
+           memchr(word->at, '\0', length) == NULL;
+}
+
+static inline struct device_name name_in_sysfs(const struct device_name *name)
+{
+    struct device_name sysfs = *name;
+
+    for (char *at = sysfs.text; *at != '\0'; at++)
+        if (*at == '/')
+            *at = '!';
+    return sysfs;
 }
 
 static inline bool name_is(const struct device_name *name, const struct scan *word)

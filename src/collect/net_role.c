@@ -82,22 +82,34 @@ static enum net_role role_of_hardware(int interface_fd)
                                                                              : NET_PHYSICAL;
 }
 
+/* Tunnels have hardware types of their own. */
+static bool is_tunnel(int interface_fd)
+{
+    uint64_t hardware_type;
+
+    return exists(interface_fd, "tun_flags") ||
+           (file_read_u64(interface_fd, "type", &hardware_type) == 0 &&
+            hardware_type != ARPHRD_ETHER && hardware_type != ARPHRD_INFINIBAND);
+}
+
+/* Of these one can be moved into a container while what it sends through stays outside. */
+static bool leads_outside(const char *devtype)
+{
+    return strncmp(devtype, "macv", 4) == 0 || strcmp(devtype, "ipvlan") == 0 ||
+           strcmp(devtype, "vlan") == 0;
+}
+
 static enum net_role role_of_virtual(int interface_fd)
 {
     char devtype[32];
-    uint64_t hardware_type;
 
-    if (exists(interface_fd, "master") || exists(interface_fd, "tun_flags") ||
-        any_lower(interface_fd, is_any))
+    if (exists(interface_fd, "master") || any_lower(interface_fd, is_any))
         return NET_STACKED;
-    /* Tunnels have hardware types of their own. */
-    if (file_read_u64(interface_fd, "type", &hardware_type) == 0 && hardware_type != ARPHRD_ETHER &&
-        hardware_type != ARPHRD_INFINIBAND)
-        return NET_STACKED;
+    if (is_tunnel(interface_fd))
+        return NET_TUNNEL;
     if (!read_devtype(interface_fd, devtype, sizeof devtype))
         return NET_UPLINK;
-    bool leads_outside = strncmp(devtype, "macv", 4) == 0 || strcmp(devtype, "ipvlan") == 0;
-    return leads_outside ? NET_UPLINK : NET_STACKED;
+    return leads_outside(devtype) ? NET_UPLINK : NET_STACKED;
 }
 
 enum net_role net_role_of(int interface_fd)

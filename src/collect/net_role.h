@@ -9,7 +9,8 @@
 enum net_role {
     NET_PHYSICAL, /* hardware or its virtual likeness: every byte in or out passes one of these */
     NET_UPLINK,   /* no hardware in sight: the end of a veth or macvlan inside a container */
-    NET_STACKED,  /* bridge, bond, VLAN, tunnel, port of a bridge: its bytes pass another too */
+    NET_TUNNEL,   /* neither: a tap or tunnel is all there is (rootless containers) */
+    NET_STACKED,  /* bridge, bond, VLAN, port of a bridge: its bytes pass another too */
 };
 
 /* `interface_fd` is its directory in /sys/class/net; -1 gives NET_UPLINK, since nothing is known.

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -24,7 +25,7 @@ void proc_count_init(struct proc_count *count, int proc_fd, bool is_procfs)
 
 static void listing_add(struct listing *listing, const struct dirent64 *entry)
 {
-    if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+    if (entry->d_name[0] != '0' && entry->d_name[strspn(entry->d_name, "0123456789")] == '\0')
         listing->processes++;
     else if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
         listing->directories++;
