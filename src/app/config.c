@@ -2,22 +2,19 @@
 
 #include "app/options.h"
 #include "app/toml.h"
+#include "app/value.h"
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CONFIG_BYTES_MAX (1024 * 1024)
-#define INTERVAL_MIN_NS NS_PER_MS
-#define INTERVAL_MAX_SECS UINT64_C(1000000000)
 #define OPTION_NAME_MAX 64
 
 /* Who set an option; a higher one is not overruled by a lower. */
@@ -25,75 +22,7 @@ enum rank { RANK_DEFAULT, RANK_TOML, RANK_ENVIRONMENT, RANK_FLAG };
 
 static const char *const variable_prefixes[] = {"RESOURCE_TRACKER_", "TRACKER_"};
 
-/* --- values; each setter returns NULL, or what is wrong with the text --- */
-
-static const char *set_seconds(const char *text, uint64_t *ret_ns)
-{
-    static const char problem[] = "is not a number of seconds from 0.001 to 1000000000";
-    struct scan scan = scan_over(text, strlen(text));
-    uint64_t secs = 0;
-    uint64_t ns = 0;
-    uint64_t unit = NS_PER_SEC / 10;
-
-    bool has_whole = scan.at < scan.end && *scan.at != ' ' && scan_u64(&scan, &secs);
-    if (secs > INTERVAL_MAX_SECS)
-        return problem;
-    if (scan_char(&scan, '.')) {
-        const char *start = scan.at;
-        for (; scan.at < scan.end && *scan.at >= '0' && *scan.at <= '9'; scan.at++, unit /= 10)
-            ns += (uint64_t)(*scan.at - '0') * unit;
-        if (scan.at == start)
-            return problem;
-    } else if (!has_whole) {
-        return problem;
-    }
-    ns += secs * NS_PER_SEC;
-    if (scan.at != scan.end || ns < INTERVAL_MIN_NS || ns > INTERVAL_MAX_SECS * NS_PER_SEC)
-        return problem;
-    *ret_ns = ns;
-    return NULL;
-}
-
-static const char *set_pid(const char *text, pid_t *ret_pid)
-{
-    struct scan scan = scan_over(text, strlen(text));
-    uint64_t pid;
-
-    if (*text == ' ' || !scan_u64(&scan, &pid) || scan.at != scan.end || pid == 0 || pid > INT_MAX)
-        return "is not a process ID (a whole number above 0)";
-    *ret_pid = (pid_t)pid;
-    return NULL;
-}
-
-static const char *set_choice(const struct option_row *row, const char *text, int *ret_choice)
-{
-    size_t length = strlen(text);
-    int index = 0;
-
-    for (const char *at = row->choices; *at != '\0'; index++) {
-        size_t choice = strcspn(at, "|");
-        if (choice == length && memcmp(at, text, length) == 0) {
-            *ret_choice = index;
-            return NULL;
-        }
-        at += choice + (at[choice] == '|');
-    }
-    return "is not one of";
-}
-
-static const char *set_flag(const char *text, bool *ret_flag)
-{
-    static const char *const yes[] = {"1", "true", "yes", "on"};
-    static const char *const no[] = {"0", "false", "no", "off"};
-
-    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++) {
-        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
-            *ret_flag = strcmp(text, yes[i]) == 0;
-            return NULL;
-        }
-    }
-    return "is neither true nor false";
-}
+/* --- storing values --- */
 
 /* Keeps a copy for as long as the configuration lives. */
 static char *own(struct config *config, const char *text, size_t length)
@@ -173,19 +102,19 @@ static const char *set_option(struct config *config, const struct option_row *ro
         return NULL;
     switch (row->type) {
     case OPTION_FLAG:
-        problem = set_flag(text, (bool *)member);
+        problem = value_flag(text, (bool *)member);
         break;
     case OPTION_TEXT:
         problem = set_text(config, text, (const char **)(void *)member);
         break;
     case OPTION_SECONDS:
-        problem = set_seconds(text, (uint64_t *)(void *)member);
+        problem = value_seconds(text, (uint64_t *)(void *)member);
         break;
     case OPTION_PID:
-        problem = set_pid(text, (pid_t *)(void *)member);
+        problem = value_pid(text, (pid_t *)(void *)member);
         break;
     case OPTION_CHOICE:
-        problem = set_choice(row, text, (int *)(void *)member);
+        problem = value_choice(row->choices, text, (int *)(void *)member);
         break;
     case OPTION_TAG:
     case OPTION_ACTION:
