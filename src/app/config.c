@@ -138,7 +138,7 @@ static enum rank rank_of(const struct config *config, const char *name)
     return (enum rank)config->ranks[find_option(name) - options];
 }
 
-/* "is not one of" wants the choices behind it. */
+/* What goes behind a problem: the choices, after "is not one of ". */
 static const char *choices_of(const struct option_row *row)
 {
     return row->type == OPTION_CHOICE ? row->choices : "";
@@ -214,7 +214,7 @@ static int take_flag(struct config *config, const struct option_row *row, const 
     const char *problem = set_option(config, row, value, RANK_FLAG);
     if (problem == NULL)
         return 0;
-    log_say("option --%s: '%s' %s %s", row->name, value, problem, choices_of(row));
+    log_say("option --%s: '%s' %s%s", row->name, value, problem, choices_of(row));
     return -EINVAL;
 }
 
@@ -286,7 +286,7 @@ static int load_variable(struct config *config, const struct option_row *row, co
                                                   : set_option(config, row, text, RANK_ENVIRONMENT);
     if (problem == NULL)
         return 0;
-    log_say("environment variable %s: '%s' %s %s", name, text, problem, choices_of(row));
+    log_say("environment variable %s: '%s' %s%s", name, text, problem, choices_of(row));
     return -EINVAL;
 }
 
@@ -355,7 +355,7 @@ static void take_value(void *context, const char *table, const char *key, enum t
                                   ? set_tag(config, key, strlen(key), text, RANK_TOML)
                                   : set_option(config, row, text, RANK_TOML);
         if (problem != NULL)
-            log_detail("%s: %s.%s: '%s' %s %s; passed over", config->config_path, table, key, text,
+            log_detail("%s: %s.%s: '%s' %s%s; passed over", config->config_path, table, key, text,
                        problem, choices_of(row));
         return;
     }

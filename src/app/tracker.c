@@ -47,8 +47,11 @@ static double next_timestamp(const struct tracker *tracker)
     return now > tracker->timestamp_secs ? now : tracker->timestamp_secs;
 }
 
+/* `resource-tracker | head` is no mishap: there, nothing is said. */
 static void complain(struct tracker *tracker)
 {
+    if (tracker->child.pid == 0 && sinks_are_dead(tracker->sinks))
+        return;
     for (const char *complaint; (complaint = sinks_complaint(tracker->sinks)) != NULL;)
         log_say("%s", complaint);
 }
@@ -82,6 +85,9 @@ static void take_sample(struct tracker *tracker, uint64_t now_ns)
     tracker->previous_ns = now_ns;
     tracker->sample_count++;
     complain(tracker);
+    /* Without a command there is nothing left to do when nobody listens. */
+    if (tracker->child.pid == 0 && sinks_are_dead(tracker->sinks))
+        tracker->ending = true;
 }
 
 /* A tick that comes late is taken at once; those that were missed by then are skipped. */
@@ -150,7 +156,8 @@ static void sample_until_the_end(struct tracker *tracker)
         if (!tracker->ending)
             take_due_sample(tracker);
     }
-    take_sample(tracker, clock_monotonic_ns());
+    if (!sinks_are_dead(tracker->sinks))
+        take_sample(tracker, clock_monotonic_ns());
     sinks_end(tracker->sinks, clock_monotonic_ns() + FLUSH_DEADLINE_NS);
     complain(tracker);
 }

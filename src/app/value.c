@@ -60,7 +60,7 @@ const char *value_choice(const char *choices, const char *text, int *ret_choice)
         }
         at += choice + (at[choice] == '|');
     }
-    return "is not one of";
+    return "is not one of ";
 }
 
 const char *value_flag(const char *text, bool *ret_flag)

@@ -14,7 +14,7 @@ const char *value_seconds(const char *text, uint64_t *ret_ns);
 
 const char *value_pid(const char *text, pid_t *ret_pid);
 
-/* Index of `text` in "json|csv". The problem wants the choices behind it. */
+/* Index of `text` in "json|csv". The problem ends in "one of": the choices go behind it. */
 const char *value_choice(const char *choices, const char *text, int *ret_choice);
 
 const char *value_flag(const char *text, bool *ret_flag);

@@ -99,6 +99,13 @@ static bool output_is_full(void *state)
     return output->writer.pending.size > PENDING_ENOUGH;
 }
 
+static bool output_is_dead(void *state)
+{
+    const struct output *output = state;
+
+    return output->writer.dead;
+}
+
 static void output_end(void *state, uint64_t deadline_ns)
 {
     struct output *output = state;
@@ -157,6 +164,7 @@ const struct sink output_sink = {
     .begin = output_begin,
     .sample = output_sample,
     .is_full = output_is_full,
+    .is_dead = output_is_dead,
     .end = output_end,
     .cancel = output_cancel,
     .complaint = output_complaint,

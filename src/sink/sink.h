@@ -31,6 +31,8 @@ struct sink {
     void (*sample)(void *state, const struct sample *sample);
     /* Cannot take more for now; the loop then lets ticks pass, and the next sample covers them. */
     bool (*is_full)(void *state);
+    /* Nobody will ever read what it writes. */
+    bool (*is_dead)(void *state);
     /* Waits for readers until the deadline (monotonic). */
     void (*end)(void *state, uint64_t deadline_ns);
     /* The run never came to be: leave no trace. */
@@ -50,6 +52,8 @@ int sinks_open(const struct sink_options *options, struct sinks **ret_sinks,
 void sinks_begin(struct sinks *sinks);
 void sinks_sample(struct sinks *sinks, const struct sample *sample);
 bool sinks_are_full(struct sinks *sinks);
+/* There were sinks, and none is left that anybody reads. */
+bool sinks_are_dead(struct sinks *sinks);
 void sinks_end(struct sinks *sinks, uint64_t deadline_ns);
 void sinks_cancel(struct sinks *sinks);
 const char *sinks_complaint(struct sinks *sinks);

@@ -57,6 +57,20 @@ bool sinks_are_full(struct sinks *sinks)
     return false;
 }
 
+bool sinks_are_dead(struct sinks *sinks)
+{
+    size_t open_count = 0;
+
+    for (size_t i = 0; i < REGISTRY_SIZE; i++) {
+        if (sinks->state[i] == NULL)
+            continue;
+        if (!registry[i]->is_dead(sinks->state[i]))
+            return false;
+        open_count++;
+    }
+    return open_count > 0;
+}
+
 void sinks_end(struct sinks *sinks, uint64_t deadline_ns)
 {
     for (size_t i = 0; i < REGISTRY_SIZE; i++)
