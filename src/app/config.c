@@ -221,6 +221,7 @@ static int take_flag(struct config *config, const struct option_row *row, const 
 static int load_flags(struct config *config, int argc, char **argv)
 {
     struct getopt_tables tables;
+    const char *last_value = NULL;
     int code;
 
     fill_getopt(&tables);
@@ -232,10 +233,12 @@ static int load_flags(struct config *config, int argc, char **argv)
         int error = take_flag(config, row_of(code), optarg);
         if (error < 0)
             return error;
+        last_value = optarg;
     }
     if (optind < argc) {
         config->command = argv + optind;
-    } else if (argc > 1 && strcmp(argv[argc - 1], "--") == 0 && config->action == ACTION_RUN) {
+    } else if (argc > 1 && strcmp(argv[argc - 1], "--") == 0 && last_value != argv[argc - 1] &&
+               config->action == ACTION_RUN) {
         log_say("no command after --; leave -- out to watch the whole host");
         return -EINVAL;
     }

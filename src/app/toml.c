@@ -1,5 +1,6 @@
 #include "app/toml.h"
 
+#include "app/toml_scalar.h"
 #include "base/buf.h"
 #include "base/scan.h"
 
@@ -337,70 +338,30 @@ static bool is_number_char(char c)
     return is_bare(c) || c == '+' || c == '.' || c == ':';
 }
 
-/* Digits may be separated by single underscores. */
-static bool is_decimal(const char *text, bool *ret_fraction)
-{
-    bool digit_before = false;
-
-    *ret_fraction = false;
-    if (*text == '+' || *text == '-')
-        text++;
-    for (; *text != '\0'; text++) {
-        if (is_digit(*text)) {
-            digit_before = true;
-            continue;
-        }
-        bool digit_after = is_digit(text[1]) ||
-                           ((*text == 'e' || *text == 'E') && (text[1] == '+' || text[1] == '-'));
-        if (!digit_before || !digit_after)
-            return false;
-        if (*text == '.' || *text == 'e' || *text == 'E')
-            *ret_fraction = true;
-        else if (*text != '_')
-            return false;
-        if (text[1] == '+' || text[1] == '-')
-            text++;
-        digit_before = false;
-    }
-    return digit_before;
-}
-
-/* Hexadecimal numbers, dates and times are TOML, but no setting of ours has such a value. */
-static bool is_other_scalar(const char *text)
-{
-    const char *digits = *text == '+' || *text == '-' ? text + 1 : text;
-
-    if (strcmp(digits, "inf") == 0 || strcmp(digits, "nan") == 0)
-        return true;
-    if (digits == text && text[0] == '0' && text[1] != '\0' && strchr("xob", text[1]) != NULL)
-        return text[2] != '\0';
-    return is_digit(text[0]) && is_digit(text[1]) && strpbrk(text, ":-") != NULL;
-}
-
 static bool read_number(struct toml *toml)
 {
-    bool fraction;
-
     buf_reset(&toml->value);
     while (is_number_char(peek(toml)))
         buf_char(&toml->value, *toml->scan.at++);
     /* "1979-05-27 07:32:00" */
     if (toml->value.size == strlen("1979-05-27") && scan_left(&toml->scan) > 2 &&
-        toml->scan.at[0] == ' ' && is_digit(toml->scan.at[1])) {
-        toml->scan.at++;
-        while (is_number_char(peek(toml)))
+        toml->scan.at[0] == ' ' && is_digit(toml->scan.at[1]))
+        do {
             buf_char(&toml->value, *toml->scan.at++);
-    }
+        } while (is_number_char(peek(toml)));
     buf_char(&toml->value, '\0');
-    if (!is_decimal(toml->value.data, &fraction))
-        return is_other_scalar(toml->value.data);
+    if (toml->value.overflow)
+        return false;
 
+    enum toml_scalar scalar = toml_scalar_of(toml->value.data);
+    if (scalar == SCALAR_NONE || scalar == SCALAR_OTHER)
+        return scalar == SCALAR_OTHER; /* no setting of ours has such a value */
     size_t kept = 0;
     for (size_t i = 0; i + 1 < toml->value.size; i++)
         if (toml->value.data[i] != '_' && toml->value.data[i] != '+')
             toml->value.data[kept++] = toml->value.data[i];
     toml->value.size = kept;
-    hand_on(toml, fraction ? TOML_FLOAT : TOML_INTEGER);
+    hand_on(toml, scalar == SCALAR_FLOAT ? TOML_FLOAT : TOML_INTEGER);
     return true;
 }
 

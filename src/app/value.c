@@ -9,6 +9,12 @@
 #define INTERVAL_MIN_NS NS_PER_MS
 #define INTERVAL_MAX_SECS UINT64_C(1000000000)
 
+/* The scanner would skip blanks before a number. */
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 const char *value_seconds(const char *text, uint64_t *ret_ns)
 {
     static const char problem[] = "is not a number of seconds from 0.001 to 1000000000";
@@ -17,12 +23,12 @@ const char *value_seconds(const char *text, uint64_t *ret_ns)
     uint64_t ns = 0;
     uint64_t unit = NS_PER_SEC / 10;
 
-    bool has_whole = scan.at < scan.end && *scan.at != ' ' && scan_u64(&scan, &secs);
+    bool has_whole = is_digit(*text) && scan_u64(&scan, &secs);
     if (secs > INTERVAL_MAX_SECS)
         return problem;
     if (scan_char(&scan, '.')) {
         const char *start = scan.at;
-        for (; scan.at < scan.end && *scan.at >= '0' && *scan.at <= '9'; scan.at++, unit /= 10)
+        for (; scan.at < scan.end && is_digit(*scan.at); scan.at++, unit /= 10)
             ns += (uint64_t)(*scan.at - '0') * unit;
         if (scan.at == start)
             return problem;
@@ -41,7 +47,8 @@ const char *value_pid(const char *text, pid_t *ret_pid)
     struct scan scan = scan_over(text, strlen(text));
     uint64_t pid;
 
-    if (*text == ' ' || !scan_u64(&scan, &pid) || scan.at != scan.end || pid == 0 || pid > INT_MAX)
+    if (!is_digit(*text) || !scan_u64(&scan, &pid) || scan.at != scan.end || pid == 0 ||
+        pid > INT_MAX)
         return "is not a process ID (a whole number above 0)";
     *ret_pid = (pid_t)pid;
     return NULL;

@@ -39,17 +39,15 @@ size_t fmt_fixed(char *out, double value, unsigned decimals)
 {
     assert(isfinite(value) && decimals <= FMT_DECIMALS_MAX);
 
+    /* In two parts: the whole is exact up to 64 bits, and the rest has all of its precision. */
     double magnitude = fabs(value);
-    double scaled = magnitude * (double)power_of_ten[decimals];
-    uint64_t whole;
-    uint64_t fraction = 0;
+    uint64_t whole = magnitude < beyond_u64 ? (uint64_t)magnitude : UINT64_MAX;
+    double rest = whole < UINT64_MAX ? magnitude - (double)whole : 0;
+    uint64_t fraction = (uint64_t)(rest * (double)power_of_ten[decimals] + 0.5);
 
-    if (scaled < beyond_u64 / 2) {
-        uint64_t rounded = (uint64_t)(scaled + 0.5);
-        whole = rounded / power_of_ten[decimals];
-        fraction = rounded % power_of_ten[decimals];
-    } else {
-        whole = magnitude < beyond_u64 ? (uint64_t)magnitude : UINT64_MAX;
+    if (fraction == power_of_ten[decimals]) {
+        fraction = 0;
+        whole++;
     }
 
     size_t size = 0;

@@ -18,7 +18,7 @@ size_t fmt_u64(char *out, uint64_t value);
 
 /*
  * Rounds half away from zero to `decimals` (at most FMT_DECIMALS_MAX). The value must be finite.
- * What does not fit 64 bits after scaling loses its decimals, then saturates. Never writes "-0".
+ * What does not fit 64 bits saturates. Never writes "-0".
  */
 size_t fmt_fixed(char *out, double value, unsigned decimals);
 

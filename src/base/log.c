@@ -15,6 +15,12 @@ void log_set_verbose(bool verbose)
     be_verbose = verbose;
 }
 
+/* Below blank, DEL, and the second set of controls, which UTF-8 writes as C2 80 to C2 9F. */
+static bool is_control(const unsigned char *at)
+{
+    return at[0] < 0x20 || at[0] == 0x7f || (at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f);
+}
+
 static void say(const char *format, va_list arguments)
 {
     char line[LINE_MAX_BYTES + 1] = PREFIX;
@@ -25,7 +31,7 @@ static void say(const char *format, va_list arguments)
         return;
     size_t size = strlen(line);
     for (size_t i = start; i < size; i++)
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+        if (is_control((const unsigned char *)line + i))
             line[i] = '?';
     line[size++] = '\n';
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -90,13 +91,27 @@ static ssize_t write_some(const struct writer *writer, const char *data, size_t 
 {
     ssize_t wrote;
 
-    if (writer->may_block && !is_writable(writer->fd, 0))
-        return -EAGAIN;
+    if (writer->may_block) {
+        if (!is_writable(writer->fd, 0))
+            return -EAGAIN;
+        /* A pipe that is writable takes this much without waiting. */
+        size = size < PIPE_BUF ? size : PIPE_BUF;
+    }
     do {
         wrote = writer->is_socket ? send(writer->fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL)
                                   : write(writer->fd, data, size);
     } while (wrote < 0 && errno == EINTR);
     return wrote < 0 ? -errno : wrote;
+}
+
+/* Where an own file may be cut without tearing a line. */
+static void note_written(struct writer *writer, const char *data, size_t size)
+{
+    const char *newline = memrchr(data, '\n', size);
+
+    if (newline != NULL)
+        writer->whole_bytes = writer->written + (newline - data) + 1;
+    writer->written += (off_t)size;
 }
 
 /* How much of `data` went out; the reason for the rest is in writer->error. */
@@ -115,13 +130,8 @@ static size_t write_out(struct writer *writer, const char *data, size_t size)
     }
     if (writer->error == EPIPE || writer->error == EBADF || writer->error == ECONNRESET)
         writer->dead = true;
+    note_written(writer, data, done);
     return done;
-}
-
-static void note_whole_lines(struct writer *writer)
-{
-    if (writer->is_own_file && writer->pending.size == 0)
-        writer->whole_bytes = lseek(writer->fd, 0, SEEK_CUR);
 }
 
 void writer_flush(struct writer *writer)
@@ -132,7 +142,6 @@ void writer_flush(struct writer *writer)
         return;
     size_t done = write_out(writer, writer->pending.data, writer->pending.size);
     buf_drop_front(&writer->pending, done);
-    note_whole_lines(writer);
 }
 
 void writer_line(struct writer *writer, const struct buf *line)
@@ -147,7 +156,6 @@ void writer_line(struct writer *writer, const struct buf *line)
     size_t done = write_out(writer, line->data, line->size);
     if (done < line->size && !writer->dead)
         buf_bytes(&writer->pending, line->data + done, line->size - done);
-    note_whole_lines(writer);
 }
 
 void writer_finish(struct writer *writer, uint64_t deadline_ns)

@@ -22,7 +22,8 @@ struct writer {
     bool created;      /* and that was not there before */
     bool dead;         /* the reader is gone */
     int error;         /* the last write's errno, 0 when it went through */
-    off_t whole_bytes; /* length of an own file up to its last complete line */
+    off_t written;     /* length of an own file */
+    off_t whole_bytes; /* and up to its last complete line */
     struct buf pending;
 };
 
