@@ -1,0 +1,148 @@
+#include "in_child.h"
+#include "sink/sink.h"
+
+static struct scratch dir;
+static const struct run run;
+static struct sample sample;
+static struct scratch_path path;
+
+static int make(void **state)
+{
+    (void)state;
+    scratch_make(&dir);
+    path = scratch_path(&dir, "out");
+    sample_reset(&sample);
+    return 0;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    scratch_remove(&dir);
+    return 0;
+}
+
+static void test_a_run_through_all_sinks(void **state)
+{
+    const struct sink_options options = {.run = &run, .format = FORMAT_CSV, .output = path.text};
+    struct sinks *sinks = NULL;
+    const char *culprit = NULL;
+
+    (void)state;
+    assert_int_equal(sinks_open(&options, &sinks, &culprit), 0);
+    assert_null(culprit);
+    sinks_begin(sinks);
+    assert_false(sinks_are_full(sinks));
+    sinks_sample(sinks, &sample);
+    sinks_sample(sinks, &sample);
+    sinks_end(sinks, 0);
+    assert_null(sinks_complaint(sinks));
+    sinks_close(sinks);
+    char *text = scratch_read(&dir, "out");
+    size_t lines = 0;
+    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
+        lines++;
+    assert_int_equal(lines, 3);
+    free(text);
+}
+
+static void test_quiet_run_has_none(void **state)
+{
+    const struct sink_options options = {.run = &run, .output = path.text, .quiet = true};
+    struct sinks *sinks = NULL;
+    const char *culprit = NULL;
+
+    (void)state;
+    assert_int_equal(sinks_open(&options, &sinks, &culprit), 0);
+    sinks_begin(sinks);
+    sinks_sample(sinks, &sample);
+    assert_false(sinks_are_full(sinks));
+    assert_false(sinks_are_dead(sinks)); /* there is none that could be */
+    sinks_end(sinks, 0);
+    assert_null(sinks_complaint(sinks));
+    sinks_cancel(sinks);
+    sinks_close(sinks);
+    assert_null(scratch_read(&dir, "out"));
+}
+
+static void test_failure_names_the_culprit(void **state)
+{
+    const struct sink_options options = {.run = &run, .output = dir.path};
+    struct sinks *sinks = NULL;
+    const char *culprit = NULL;
+
+    (void)state;
+    assert_int_equal(sinks_open(&options, &sinks, &culprit), -EISDIR);
+    assert_string_equal(culprit, dir.path);
+    assert_null(sinks);
+}
+
+static void test_cancel_reaches_the_sinks(void **state)
+{
+    const struct sink_options options = {.run = &run, .output = path.text};
+    struct sinks *sinks;
+    const char *culprit;
+
+    (void)state;
+    assert_int_equal(sinks_open(&options, &sinks, &culprit), 0);
+    scratch_expect(&dir, "out", "");
+    sinks_cancel(sinks);
+    sinks_close(sinks);
+    assert_null(scratch_read(&dir, "out"));
+}
+
+static void test_complaints_reach_the_caller_and_end(void **state)
+{
+    const struct sink_options options = {.run = &run, .output = "/dev/full"};
+    struct sinks *sinks;
+    const char *culprit;
+
+    (void)state;
+    assert_int_equal(sinks_open(&options, &sinks, &culprit), 0);
+    sinks_begin(sinks);
+    sinks_sample(sinks, &sample);
+    assert_non_null(strstr(sinks_complaint(sinks), "/dev/full"));
+    assert_null(sinks_complaint(sinks));
+    sinks_close(sinks);
+}
+
+static void write_to_nobody(void)
+{
+    struct sinks *sinks;
+    const char *culprit;
+    int ends[2];
+
+    CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    CHECK(pipe(ends) == 0);
+    const struct sink_options options = {.run = &run, .output_fd = ends[1]};
+    CHECK(sinks_open(&options, &sinks, &culprit) == 0);
+    sinks_begin(sinks);
+    sinks_sample(sinks, &sample);
+    CHECK(!sinks_are_dead(sinks));
+    close(ends[0]);
+    sinks_sample(sinks, &sample);
+    CHECK(sinks_are_dead(sinks));
+    sinks_close(sinks);
+}
+
+static void test_dead_when_nobody_reads(void **state)
+{
+    (void)state;
+    in_child(write_to_nobody);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_run_through_all_sinks),
+        TEST(test_quiet_run_has_none),
+        TEST(test_failure_names_the_culprit),
+        TEST(test_cancel_reaches_the_sinks),
+        TEST(test_complaints_reach_the_caller_and_end),
+        TEST(test_dead_when_nobody_reads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
