@@ -105,20 +105,15 @@ static void take_due_sample(struct tracker *tracker)
 
 /* --- signals --- */
 
-/* Ctrl-Z stopped the command already; then it is our turn, or the shell would wait for us. */
-static void stop_ourselves(void)
-{
-    (void)kill(getpid(), SIGSTOP);
-}
-
 static void pass_on(struct tracker *tracker, const struct signalfd_siginfo *info)
 {
     int number = (int)info->ssi_signo;
 
-    if (!signal_is_from_terminal(info))
+    if (!signal_reached_command(info))
         (void)kill(tracker->child.pid, number);
+    /* Ctrl-Z has stopped the command; now it is our turn, or the shell would wait for us. */
     if (number == SIGTSTP)
-        stop_ourselves();
+        signals_stop_self();
 }
 
 static void take_signals(struct tracker *tracker)
@@ -209,7 +204,7 @@ static int run_command(struct tracker *tracker)
     if (error < 0) {
         log_say("cannot run %s: %s", name, strerror(-error));
         sinks_cancel(tracker->sinks);
-        return child_exec_status(error);
+        return child_exec_status(error, name);
     }
     sinks_begin(tracker->sinks);
     sample_until_the_end(tracker);

@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #define PREFIX "resource-tracker: "
 #define LINE_MAX_BYTES 1000
+#define PATIENCE_MS 100
 
 static bool be_verbose;
 
@@ -35,7 +37,13 @@ static void say(const char *format, va_list arguments)
             line[i] = '?';
     line[size++] = '\n';
 
-    /* Nothing is left to be done when stderr itself fails. */
+    /*
+     * Nothing is left to be done when stderr itself fails; and a pipe that is full because nobody
+     * reads it must not hold us up. A line fits into one that is writable at all.
+     */
+    struct pollfd reader = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&reader, 1, PATIENCE_MS) <= 0)
+        return;
     ssize_t ignored = write(STDERR_FILENO, line, size);
     (void)ignored;
 }

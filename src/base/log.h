@@ -1,7 +1,7 @@
 /*
  * What the tool says to a person: one line on stderr, "resource-tracker: …", in one write. Only
  * app/ and main.c call this. Bytes that could drive a terminal (control characters in foreign
- * names) are shown as '?'.
+ * names) are shown as '?'. A line that nobody takes within a tenth of a second is dropped.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

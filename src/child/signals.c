@@ -61,9 +61,23 @@ int signals_next(struct signals *signals, struct signalfd_siginfo *ret_info)
     return read(signals->fd, ret_info, sizeof *ret_info) == (ssize_t)sizeof *ret_info;
 }
 
-bool signal_is_from_terminal(const struct signalfd_siginfo *info)
+bool signal_reached_command(const struct signalfd_siginfo *info)
 {
-    return info->ssi_code == SI_KERNEL;
+    bool is_for_leader_only = info->ssi_signo == SIGHUP && getsid(0) == getpid();
+
+    return info->ssi_code == SI_KERNEL && !is_for_leader_only;
+}
+
+/* SIGSTOP would also stop a process group that has no shell to go back to. */
+void signals_stop_self(void)
+{
+    sigset_t stop;
+
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    (void)raise(SIGTSTP);
+    (void)sigprocmask(SIG_UNBLOCK, &stop, NULL); /* stops here, until SIGCONT */
+    (void)sigprocmask(SIG_BLOCK, &stop, NULL);
 }
 
 void signals_close(struct signals *signals)

@@ -26,10 +26,14 @@ void signals_restore(const struct signals *signals);
 int signals_next(struct signals *signals, struct signalfd_siginfo *ret_info);
 
 /*
- * Whether a signal came from the terminal driver: it went to the whole foreground process group,
- * the command included. kill(2) says so in si_code, which the kernel alone can set to SI_KERNEL.
+ * Whether the command has got a signal already: the terminal driver sends to the whole foreground
+ * process group, and says so by an si_code that only the kernel can set. Only a hang-up goes to the
+ * leader of the session alone, which may be us.
  */
-bool signal_is_from_terminal(const struct signalfd_siginfo *info);
+bool signal_reached_command(const struct signalfd_siginfo *info);
+
+/* Stops this process as if SIGTSTP had not been blocked, so not where nobody could continue it. */
+void signals_stop_self(void);
 
 void signals_close(struct signals *signals);
 

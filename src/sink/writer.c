@@ -21,6 +21,24 @@ static int writer_init(struct writer *writer, int fd)
     return buf_init(&writer->pending, PENDING_INITIAL, PENDING_MAX);
 }
 
+/*
+ * `-o /dev/stdout`, or `-o out` beside `> out`: the file is the command's output too. Opened anew
+ * it would have a position of its own, and each would overwrite the other.
+ */
+static int find_shared(const char *path)
+{
+    struct stat wanted;
+    struct stat given;
+
+    if (stat(path, &wanted) < 0 || !S_ISREG(wanted.st_mode))
+        return -1;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &given) == 0 && given.st_dev == wanted.st_dev &&
+            given.st_ino == wanted.st_ino)
+            return fd;
+    return -1;
+}
+
 int writer_open_path(struct writer *writer, const char *path)
 {
     /* Non-blocking: the open of a pipe without a reader would wait, and the command with it. */
@@ -28,6 +46,9 @@ int writer_open_path(struct writer *writer, const char *path)
     struct stat status;
     bool created = true;
 
+    int shared_fd = find_shared(path);
+    if (shared_fd >= 0)
+        return writer_open_fd(writer, shared_fd);
     int fd = open(path, flags | O_CREAT | O_EXCL, 0666);
     if (fd < 0 && errno == EEXIST) {
         created = false;

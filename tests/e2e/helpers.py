@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: starting the real binary, reading what it says, fake /proc trees.
+"""What the end-to-end tests share: starting the binary, reading what it says, fake /proc trees.
 
 TRACKER_BINARY names the binary and TRACKER_VARIANT its build (default or asan).
 """
@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -28,10 +29,10 @@ FATAL_SIGNALS = [number for number in range(1, 32) if number not in
                   signal.SIGTTOU, signal.SIGURG, signal.SIGWINCH)]
 
 BASIC_HEADER = (
-    "timestamp,processes,utime,stime,cpu_usage,memory_free,memory_used,memory_buffers,memory_cached,"
-    "memory_active,memory_inactive,disk_read_bytes,disk_write_bytes,disk_space_total_gb,"
-    "disk_space_used_gb,disk_space_free_gb,net_recv_bytes,net_sent_bytes,gpu_usage,gpu_vram,"
-    "gpu_utilized")
+    "timestamp,processes,utime,stime,cpu_usage,memory_free,memory_used,memory_buffers,"
+    "memory_cached,memory_active,memory_inactive,disk_read_bytes,disk_write_bytes,"
+    "disk_space_total_gb,disk_space_used_gb,disk_space_free_gb,net_recv_bytes,net_sent_bytes,"
+    "gpu_usage,gpu_vram,gpu_utilized")
 
 
 # --- starting things ---
@@ -89,6 +90,28 @@ def started(*arguments, env=None, step=None, binary=BINARY, **options):
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
+
+
+@contextlib.contextmanager
+def ordinary_user():
+    """
+    (folder, binary, step) for a tracker without privileges: a folder open to everybody with a copy
+    of the binary, and what a child of root has to do to become such a user.
+    """
+    def become_nobody():
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o777)
+        binary = shutil.copy(BINARY, folder)
+        try:
+            subprocess.run([binary, "--version"], stdout=subprocess.DEVNULL, check=True)
+        except PermissionError:
+            pytest.skip("programs cannot be started from the temporary folder")
+        yield Path(folder), binary, become_nobody
 
 
 def end_process(pid):
@@ -221,6 +244,26 @@ def children_of(pid):
     return found
 
 
+class Listener:
+    """The command line of a command that logs its signals, and what it has logged."""
+
+    def __init__(self, folder):
+        self.log = folder / "signals"
+        self.command = [sys.executable, "-S", str(Path(__file__).with_name("listener.py")),
+                        str(self.log)]
+
+    def pid(self):
+        path = Path(f"{self.log}.pid")
+        wait_until(path.exists, "the command's start")
+        return int(path.read_text())
+
+    def heard(self):
+        return [int(line) for line in self.log.read_text().split()]
+
+    def end(self):
+        os.kill(self.pid(), signal.SIGALRM)
+
+
 # --- tools that may be missing ---
 
 def require_strace():
@@ -239,7 +282,7 @@ def strace_environment():
 
 
 def unshare_prefix(*flags):
-    """`unshare` with these flags, as root or in a user namespace; skips where neither is allowed."""
+    """`unshare` with these flags, as root or in a user namespace; skips where neither works."""
     if shutil.which("unshare") is None:
         pytest.skip("unshare is not installed")
     for prefix in (["unshare", *flags], ["unshare", "--map-root-user", *flags]):
@@ -269,7 +312,7 @@ MEMINFO = """\
 MemTotal:       16384000 kB
 MemFree:         4096000 kB
 MemAvailable:   10240000 kB
-Buffers:          204800 kB
+Buffers:          256000 kB
 Cached:          2048000 kB
 SwapCached:            0 kB
 Active:          3072000 kB
@@ -279,13 +322,13 @@ SwapFree:        {swap_free} kB
 SReclaimable:     102400 kB
 """
 
-NET_DEV = """\
-Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
-    lo: 99999999      29    0    0    0     0          0         0 99999999      29    0    0    0     0       0          0
-  eth0: {received:10}    2510    0    0    0     0          0         0 {sent:10}    2145    0    0    0     0       0          0
-   br0: {received:10}    2510    0    0    0     0          0         0 {sent:10}    2145    0    0    0     0       0          0
-"""
+NET_DEV = (
+    "Inter-|   Receive                                                |  Transmit\n"
+    " face |bytes    packets errs drop fifo frame compressed multicast"
+    "|bytes    packets errs drop fifo colls carrier compressed\n"
+    "    lo: 99999999      29 0 0 0 0 0 0 99999999      29 0 0 0 0 0 0\n"
+    "  eth0: {received:10}    2510 0 0 0 0 0 0 {sent:10}    2145 0 0 0 0 0 0\n"
+    "   br0: {received:10}    2510 0 0 0 0 0 0 {sent:10}    2145 0 0 0 0 0 0\n")
 
 # Counters of sda and what is on top of it; the sector columns are the third and the seventh.
 DISKSTATS = """\
