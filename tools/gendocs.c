@@ -209,6 +209,8 @@ static const char *kind_name(enum metric_kind kind)
         return "running total";
     case KIND_SERIES:
         return "level per CPU";
+    case KIND_TEXT:
+        return "text";
     }
     return "";
 }

@@ -25,6 +25,8 @@ struct config {
     const char *output;
     bool quiet;
     bool verbose;
+    bool cgroup;
+    int pss;            /* enum pss_mode */
     const char *procfs; /* NULL: the usual place */
     const char *sysfs;
     struct run run;

@@ -42,6 +42,10 @@ const struct option_row options[] = {
     {"tag", 0, OPTION_TAG, "KEY=VALUE", "job.tags", NULL, NULL, NULL, AT(run.tags),
      "any other fact about the run; may be given several times"},
 
+    {"pss", 0, OPTION_CHOICE, "WHEN", "tracker", "pss", "auto", "auto|always|never", AT(pss),
+     "read the proportional memory of the tree: auto (within 0.5 % of the time), always or never"},
+    {"cgroup", 0, OPTION_FLAG, NULL, "tracker", "cgroup", NULL, NULL, AT(cgroup),
+     "run the command in a cgroup (v2) of its own, for exact CPU time whoever waits for whom"},
     {"procfs", 0, OPTION_TEXT, "DIR", "tracker", "procfs", NULL, NULL, AT(procfs),
      "read DIR instead of /proc, such as the host's inside a container"},
     {"sysfs", 0, OPTION_TEXT, "DIR", "tracker", "sysfs", NULL, NULL, AT(sysfs),
@@ -61,7 +65,7 @@ const size_t option_count = sizeof options / sizeof options[0];
 const struct option_section option_sections[] = {
     {"Sampling and output", "pid"},
     {"About the run", "job-name"},
-    {"Where to look", "procfs"},
+    {"Where to look", "pss"},
     {"Other", "verbose"},
 };
 

@@ -7,6 +7,7 @@
 #include "child/signals.h"
 #include "child/spawn.h"
 #include "collect/collector.h"
+#include "collect/job_cgroup.h"
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ struct tracker {
     struct signals signals;
     struct collectors *collectors;
     struct sinks *sinks;
+    struct job_cgroup cgroup;
     struct child child;
     struct reaper reaper;
     struct sample sample;
@@ -116,13 +118,20 @@ static void pass_on(struct tracker *tracker, const struct signalfd_siginfo *info
         signals_stop_self();
 }
 
+static void hand_on_ended_child(void *context, pid_t pid, const struct rusage *rusage)
+{
+    struct tracker *tracker = context;
+
+    collectors_child_ended(tracker->collectors, pid, rusage);
+}
+
 static void take_signals(struct tracker *tracker)
 {
     struct signalfd_siginfo info;
 
     while (!tracker->ending && signals_next(&tracker->signals, &info)) {
         if (info.ssi_signo == SIGCHLD) {
-            reaper_collect(&tracker->reaper);
+            reaper_collect(&tracker->reaper, hand_on_ended_child, tracker);
             tracker->ending = tracker->reaper.command_ended;
         } else if (tracker->child.pid > 0) {
             pass_on(tracker, &info);
@@ -161,7 +170,14 @@ static void sample_until_the_end(struct tracker *tracker)
 
 static int start_collecting(struct tracker *tracker)
 {
-    int error = collectors_open(&tracker->root, &tracker->collectors);
+    struct collect_context context = {
+        .root = &tracker->root,
+        .tracked_pid = tracker->tracked_pid,
+        .tracked_is_ours = tracker->child.pid > 0,
+        .pss_mode = tracker->config->pss,
+        .cgroup = &tracker->cgroup,
+    };
+    int error = collectors_open(&context, &tracker->collectors);
 
     if (error < 0)
         log_say("cannot start: %s", strerror(-error));
@@ -182,6 +198,18 @@ static int hold_command(struct tracker *tracker)
     return 0;
 }
 
+/* Asked for but not possible: the run goes on with the next best source of CPU time. */
+static void make_cgroup(struct tracker *tracker)
+{
+    if (!tracker->config->cgroup)
+        return;
+    int error = job_cgroup_open(&tracker->cgroup, tracker->child.pid);
+    if (error < 0)
+        log_say(
+            "option --cgroup: cannot make a cgroup for the command: %s; the run goes on without",
+            error == -ENODEV ? "no cgroup2 file system is mounted" : strerror(-error));
+}
+
 /* Lets the command go and, while it starts, looks up what can wait. Returns exec's result. */
 static int release_command(struct tracker *tracker)
 {
@@ -195,7 +223,12 @@ static int run_command(struct tracker *tracker)
 {
     const char *name = tracker->config->command[0];
 
-    if (hold_command(tracker) < 0 || start_collecting(tracker) < 0) {
+    if (hold_command(tracker) < 0) {
+        sinks_cancel(tracker->sinks);
+        return STATUS_CANNOT_START;
+    }
+    make_cgroup(tracker);
+    if (start_collecting(tracker) < 0) {
         sinks_cancel(tracker->sinks);
         return STATUS_CANNOT_START;
     }
@@ -285,6 +318,7 @@ int tracker_run(const struct config *config)
         status = config->command != NULL ? run_command(&tracker) : watch(&tracker);
     sinks_close(tracker.sinks);
     collectors_close(tracker.collectors);
+    job_cgroup_close(&tracker.cgroup);
     child_close(&tracker.child);
     signals_close(&tracker.signals);
     sysroot_close(&tracker.root);

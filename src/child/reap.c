@@ -10,16 +10,19 @@ void reaper_adopt_orphans(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-void reaper_collect(struct reaper *reaper)
+void reaper_collect(struct reaper *reaper, reaper_listener *listener, void *context)
 {
+    struct rusage rusage;
     int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+    while ((pid = wait4(-1, &status, WNOHANG, &rusage)) > 0) {
+        listener(context, pid, &rusage);
         if (pid == reaper->command) {
             reaper->command_ended = true;
             reaper->wait_status = status;
         }
+    }
 }
 
 int reaper_exit_status(const struct reaper *reaper)

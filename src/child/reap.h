@@ -6,6 +6,7 @@
 #define CHILD_REAP_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct reaper {
@@ -17,8 +18,11 @@ struct reaper {
 /* Makes orphaned descendants of this process its children. */
 void reaper_adopt_orphans(void);
 
+/* Told of every child that was reaped, with what it and those it waited for have used. */
+typedef void reaper_listener(void *context, pid_t pid, const struct rusage *rusage);
+
 /* Reaps whatever has ended; never waits. */
-void reaper_collect(struct reaper *reaper);
+void reaper_collect(struct reaper *reaper, reaper_listener *listener, void *context);
 
 /* The exit status a shell would show: the command's own, or 128 + signal. */
 int reaper_exit_status(const struct reaper *reaper);

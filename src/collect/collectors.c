@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 static const struct collector *const registry[] = {
-    &cpu_collector, &memory_collector, &network_collector, &disk_collector, &self_collector,
+    &cpu_collector,  &memory_collector,  &network_collector,
+    &disk_collector, &process_collector, &self_collector,
 };
 
 enum { REGISTRY_SIZE = sizeof registry / sizeof registry[0] };
@@ -17,13 +18,13 @@ struct collectors {
     void *state[REGISTRY_SIZE]; /* NULL: not on this host */
 };
 
-int collectors_open(const struct sysroot *root, struct collectors **ret_collectors)
+int collectors_open(const struct collect_context *context, struct collectors **ret_collectors)
 {
     struct collectors *collectors = calloc(1, sizeof *collectors);
     if (collectors == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < REGISTRY_SIZE; i++)
-        if (registry[i]->open(root, &collectors->state[i]) < 0)
+        if (registry[i]->open(context, &collectors->state[i]) < 0)
             collectors->state[i] = NULL;
     *ret_collectors = collectors;
     return 0;
@@ -45,6 +46,13 @@ void collectors_describe(struct collectors *collectors)
     for (size_t i = 0; i < REGISTRY_SIZE; i++)
         if (collectors->state[i] != NULL && registry[i]->describe != NULL)
             registry[i]->describe(collectors->state[i]);
+}
+
+void collectors_child_ended(struct collectors *collectors, pid_t pid, const struct rusage *rusage)
+{
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (collectors->state[i] != NULL && registry[i]->child_ended != NULL)
+            registry[i]->child_ended(collectors->state[i], pid, rusage);
 }
 
 void collectors_close(struct collectors *collectors)

@@ -222,8 +222,9 @@ static void cpu_close(void *state)
     free(cpu);
 }
 
-static int cpu_open(const struct sysroot *root, void **ret_state)
+static int cpu_open(const struct collect_context *context, void **ret_state)
 {
+    const struct sysroot *root = context->root;
     struct cpu *cpu = calloc(1, sizeof *cpu);
     if (cpu == NULL)
         return -ENOMEM;

@@ -419,8 +419,9 @@ static void disks_close(void *state)
     free(disks);
 }
 
-static int disks_open(const struct sysroot *root, void **ret_state)
+static int disks_open(const struct collect_context *context, void **ret_state)
 {
+    const struct sysroot *root = context->root;
     struct disks *disks = calloc(1, sizeof *disks);
     if (disks == NULL)
         return -ENOMEM;

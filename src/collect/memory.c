@@ -124,8 +124,9 @@ static void memory_close(void *state)
     free(memory);
 }
 
-static int memory_open(const struct sysroot *root, void **ret_state)
+static int memory_open(const struct collect_context *context, void **ret_state)
 {
+    const struct sysroot *root = context->root;
     struct memory *memory = calloc(1, sizeof *memory);
     if (memory == NULL)
         return -ENOMEM;

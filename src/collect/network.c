@@ -265,8 +265,9 @@ static int open_dev(struct network *network, const struct sysroot *root)
     return file_open(&network->dev, root->proc_fd, "net/dev", DEV_INITIAL, DEV_MAX);
 }
 
-static int network_open(const struct sysroot *root, void **ret_state)
+static int network_open(const struct collect_context *context, void **ret_state)
 {
+    const struct sysroot *root = context->root;
     struct network *network = calloc(1, sizeof *network);
     if (network == NULL)
         return -ENOMEM;

@@ -43,9 +43,9 @@ static void self_close(void *state)
     free(self);
 }
 
-static int self_open(const struct sysroot *root, void **ret_state)
+static int self_open(const struct collect_context *context, void **ret_state)
 {
-    (void)root;
+    (void)context;
     struct self *self = calloc(1, sizeof *self);
     if (self == NULL)
         return -ENOMEM;

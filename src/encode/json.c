@@ -185,6 +185,8 @@ static void put_metrics(struct buf *out, const struct sample *sample, enum metri
         put_key(out, metric->key);
         if (metric->kind == KIND_SERIES)
             put_series(out, sample->per_core, sample->per_core_count, metric->decimals);
+        else if (metric->kind == KIND_TEXT)
+            json_text(sample->text[id], out);
         else
             put_number(out, sample->value[id], metric->decimals);
     }
@@ -210,6 +212,7 @@ void json_sample(const struct run *run, const struct sample *sample, struct buf 
     put_group(out, sample, GROUP_MEMORY);
     put_device_lists(out, sample);
     put_group(out, sample, GROUP_TOTAL);
+    put_group(out, sample, GROUP_PROCESS);
     put_group(out, sample, GROUP_TRACKER);
     put_metrics(out, sample, GROUP_TAIL);
     buf_char(out, ',');

@@ -34,7 +34,8 @@ const struct device_info devices[DEVICE_COUNT] = {
 
 const char *const group_keys[GROUP_COUNT] = {
     [GROUP_HEAD] = "",       [GROUP_CPU] = "cpu",         [GROUP_MEMORY] = "memory",
-    [GROUP_TOTAL] = "total", [GROUP_TRACKER] = "tracker", [GROUP_TAIL] = "",
+    [GROUP_TOTAL] = "total", [GROUP_PROCESS] = "process", [GROUP_TRACKER] = "tracker",
+    [GROUP_TAIL] = "",
 };
 
 void csv_order_init(struct csv_order *order)

@@ -7,10 +7,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum metric_group { GROUP_HEAD, GROUP_CPU, GROUP_MEMORY, GROUP_TOTAL, GROUP_TRACKER, GROUP_TAIL };
+enum metric_group {
+    GROUP_HEAD,
+    GROUP_CPU,
+    GROUP_MEMORY,
+    GROUP_TOTAL,
+    GROUP_PROCESS,
+    GROUP_TRACKER,
+    GROUP_TAIL
+};
 enum { GROUP_COUNT = GROUP_TAIL + 1 };
 
-enum metric_kind { KIND_GAUGE, KIND_DELTA, KIND_TOTAL, KIND_SERIES };
+enum metric_kind { KIND_GAUGE, KIND_DELTA, KIND_TOTAL, KIND_SERIES, KIND_TEXT };
 
 enum device_list { DEVICE_NETWORK, DEVICE_DISK, DEVICE_MOUNT, DEVICE_GPU };
 enum { DEVICE_COUNT = DEVICE_GPU + 1 };

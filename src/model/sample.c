@@ -7,8 +7,10 @@
 
 void sample_reset(struct sample *sample)
 {
-    for (size_t i = 0; i < METRIC_COUNT; i++)
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
         sample->value[i] = NAN;
+        sample->text[i] = NULL;
+    }
     sample->value[METRIC_TOTAL_GPU_USAGE] = 0;
     sample->value[METRIC_TOTAL_GPU_VRAM] = 0;
     sample->value[METRIC_TOTAL_GPU_UTILIZED] = 0;

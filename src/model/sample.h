@@ -45,6 +45,7 @@ struct rows {
 
 struct sample {
     double value[METRIC_COUNT];
+    const char *text[METRIC_COUNT]; /* of the metrics that are texts */
     const double *per_core;
     size_t per_core_count;
     const struct rows *rows[DEVICE_COUNT]; /* NULL: none */

@@ -1,0 +1,57 @@
+/*
+ * Counting what a tree of processes used, each unit once, from readings of its members.
+ *
+ * The kernel keeps for each process what it used itself ("own") and what those of its children used
+ * that it has waited for ("reaped", theirs included). When a child is waited for, its use moves
+ * into its parent's reaped part. So for a tree: growth of the own parts, plus growth of the reaped
+ * parts, less what had been counted of the departed while they lived. That difference is settled
+ * per surviving ancestor: a departed member leaves a debt with it, and growth of the ancestor's
+ * reaped part pays the debt before it counts. A debt has one interval's grace (the departure may be
+ * seen before the ancestor's reading shows it) and is then forgiven: nobody waited for that child.
+ *
+ * Pure; no process is looked at here.
+ */
+#ifndef COLLECT_LEDGER_H
+#define COLLECT_LEDGER_H
+
+#include <stdint.h>
+
+enum quantity {
+    QUANTITY_CPU,   /* nanoseconds, user and system */
+    QUANTITY_STIME, /* the system part of it */
+    QUANTITY_MINOR_FAULTS,
+    QUANTITY_MAJOR_FAULTS,
+    QUANTITY_READ, /* bytes */
+    QUANTITY_WRITE,
+    QUANTITY_COUNT
+};
+
+/* A reading of one process. The kernel does not tell own from reaped I/O: all of it is `reaped`. */
+struct usage {
+    uint64_t own[QUANTITY_COUNT];
+    uint64_t reaped[QUANTITY_COUNT];
+};
+
+struct account {
+    struct usage usage;             /* as last counted */
+    uint64_t debt[QUANTITY_COUNT];  /* of members that departed since the last reading */
+    uint64_t grace[QUANTITY_COUNT]; /* what is left of the debts before those */
+};
+
+struct ledger {
+    uint64_t total[QUANTITY_COUNT];
+    /* Reaped time is told in whole ticks: a debt this small is not forgiven but waits. */
+    uint64_t slack[QUANTITY_COUNT];
+    uint64_t forgiven[QUANTITY_COUNT]; /* debts nobody paid: of children that nobody waited for */
+};
+
+/* Opens an account. A newcomer's whole use counts; of one that was there before, none. */
+void account_open(struct account *account, const struct usage *usage, struct ledger *newcomer);
+
+/* `departed` is gone; the nearest ancestor that is left is to settle for it. */
+void account_owe(struct account *ancestor, const struct account *departed);
+
+/* A new reading, after all departures of the interval were owed. */
+void account_advance(struct account *account, const struct usage *usage, struct ledger *ledger);
+
+#endif

@@ -1,0 +1,422 @@
+/*
+ * Figures of the tracked process tree. Who is in it: tree.h; how use is counted once: ledger.h;
+ * proportional memory under a budget: pss.h. CPU time comes from the exactest source there is:
+ *
+ *   cgroup     --cgroup: the kernel's own sum
+ *   proc       the sum over /proc, exact when every child is waited for
+ *   proc+perf  where children are not: the larger of that sum and a perf clock that they inherit
+ *
+ * Everything published is the growth of a running total, and what one interval cannot show the next
+ * one does, so a run's sum is right whatever happened in between.
+ */
+#include "base/clock.h"
+#include "collect/collector.h"
+#include "collect/job_cgroup.h"
+#include "collect/perf_clock.h"
+#include "collect/pss.h"
+#include "collect/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* /proc/PID/status is dear (3 us): so many members are read in turn at each sample. */
+#define STATUS_PER_SAMPLE 16
+/* Descriptors to keep for members: a share of what we may open, and never more than this. */
+#define KEPT_FDS_MAX 4096
+#define KEPT_FDS_RESERVE 32
+#define KEPT_FDS_LIMIT (2 * KEPT_FDS_MAX + KEPT_FDS_RESERVE)
+#define LOST_CHILDREN_NS (20 * NS_PER_MS)
+#define BYTES_PER_MIB (1024.0 * 1024.0)
+
+struct process {
+    pid_t root;
+    bool is_ours;
+    int proc_fd;
+    struct tree tree;
+    struct ledger ledger;
+    struct account reaped_by_tracker; /* I/O of children we waited for has become ours */
+    int self_io_fd;
+    int self_task_io_fd;
+    int perf_fd;
+    struct job_cgroup *cgroup; /* borrowed; NULL: none */
+    struct pss pss;
+    uint64_t published[QUANTITY_COUNT];
+    bool has_lost_children; /* /proc alone does not tell all of the tree's CPU time */
+
+    size_t next_status;
+    uint64_t reaped_voluntary;
+    uint64_t reaped_involuntary;
+    uint64_t published_voluntary;
+    uint64_t published_involuntary;
+    uint64_t page_kib;
+    uint64_t peak_rss_kib;
+};
+
+/* --- children that we waited for --- */
+
+static uint64_t timeval_ns(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * NS_PER_SEC + (uint64_t)time->tv_usec * NS_PER_US;
+}
+
+static struct usage usage_of(const struct rusage *rusage)
+{
+    struct usage usage = {0};
+
+    usage.reaped[QUANTITY_STIME] = timeval_ns(&rusage->ru_stime);
+    usage.reaped[QUANTITY_CPU] = timeval_ns(&rusage->ru_utime) + usage.reaped[QUANTITY_STIME];
+    usage.reaped[QUANTITY_MINOR_FAULTS] = (uint64_t)rusage->ru_minflt;
+    usage.reaped[QUANTITY_MAJOR_FAULTS] = (uint64_t)rusage->ru_majflt;
+    return usage;
+}
+
+/* A process we never saw counts whole; for a member this is its last reading. */
+static void process_child_ended(void *state, pid_t pid, const struct rusage *rusage)
+{
+    struct process *process = state;
+    struct usage usage = usage_of(rusage);
+    struct member *member = tree_find(&process->tree, pid);
+
+    process->reaped_voluntary += (uint64_t)rusage->ru_nvcsw;
+    process->reaped_involuntary += (uint64_t)rusage->ru_nivcsw;
+    if ((uint64_t)rusage->ru_maxrss > process->peak_rss_kib)
+        process->peak_rss_kib = (uint64_t)rusage->ru_maxrss;
+    if (member != NULL && !member->ended_here) {
+        member->usage = usage;
+        member->ended_here = true;
+        return;
+    }
+    struct account unseen;
+    account_open(&unseen, &usage, &process->ledger);
+}
+
+/* What we hold of others' I/O: our process's account without that of our own thread. */
+static void settle_own_io(struct process *process)
+{
+    char text[PID_FILE_MAX];
+    struct pid_io all;
+    struct pid_io own;
+    struct usage usage = {0};
+
+    ssize_t got = process->self_io_fd >= 0 ? pid_file_pread(process->self_io_fd, text) : -1;
+    if (got <= 0 || !pid_io_parse(scan_over(text, (size_t)got), &all))
+        return;
+    got = pid_file_pread(process->self_task_io_fd, text);
+    if (got <= 0 || !pid_io_parse(scan_over(text, (size_t)got), &own))
+        return;
+    usage.reaped[QUANTITY_READ] = counter_growth(all.read_bytes, own.read_bytes);
+    usage.reaped[QUANTITY_WRITE] = counter_growth(all.write_bytes, own.write_bytes);
+    account_advance(&process->reaped_by_tracker, &usage, &process->ledger);
+}
+
+/* --- CPU --- */
+
+struct cpu_total {
+    uint64_t sum_ns; /* user and system */
+    uint64_t system_ns;
+};
+
+/*
+ * Whether children were lost to /proc because nobody waits for them. The perf clock also runs while
+ * a hypervisor or an interrupt has the CPU, so it is not believed without a sign of that: a member
+ * that ignores SIGCHLD, a debt nobody paid, or a gap that is too wide for anything else.
+ */
+static bool has_lost_children(struct process *process, uint64_t perf_ns, uint64_t sum_ns)
+{
+    bool has_unpaid = process->ledger.forgiven[QUANTITY_CPU] > LOST_CHILDREN_NS;
+    bool has_gap = perf_ns > sum_ns + sum_ns / 5 + 50 * NS_PER_MS;
+
+    if (has_unpaid || has_gap)
+        process->has_lost_children = true;
+    return process->has_lost_children;
+}
+
+/* Time that only perf has seen is split as the rest is. */
+static void add_perf(struct process *process, struct cpu_total *total)
+{
+    uint64_t perf_ns;
+
+    if (!perf_clock_read(process->perf_fd, &perf_ns) || perf_ns <= total->sum_ns ||
+        !has_lost_children(process, perf_ns, total->sum_ns))
+        return;
+    double system_share = total->sum_ns > 0 ? (double)total->system_ns / (double)total->sum_ns : 0;
+    total->system_ns += (uint64_t)(system_share * (double)(perf_ns - total->sum_ns));
+    total->sum_ns = perf_ns;
+}
+
+static const char *read_cpu(struct process *process, struct cpu_total *ret_total)
+{
+    uint64_t user_ns;
+
+    if (process->cgroup != NULL &&
+        job_cgroup_read(process->cgroup, &user_ns, &ret_total->system_ns)) {
+        ret_total->sum_ns = user_ns + ret_total->system_ns;
+        return "cgroup";
+    }
+    ret_total->sum_ns = process->ledger.total[QUANTITY_CPU];
+    ret_total->system_ns = process->ledger.total[QUANTITY_STIME];
+    if (process->perf_fd < 0)
+        return "proc";
+    add_perf(process, ret_total);
+    return process->has_lost_children ? "proc+perf" : "proc";
+}
+
+/* Growth since it was last published. A total that fell back publishes nothing until it is ahead.
+ */
+static double publish(uint64_t *published, uint64_t total)
+{
+    uint64_t grown = counter_growth(total, *published);
+
+    *published += grown;
+    return (double)grown;
+}
+
+static void store_cpu(struct process *process, const struct tick *tick, struct sample *sample)
+{
+    struct cpu_total total;
+
+    sample->text[METRIC_PROCESS_CPU_SOURCE] = read_cpu(process, &total);
+    double sum_ns = publish(&process->published[QUANTITY_CPU], total.sum_ns);
+    /* The sum is exact, its system part is told in ticks: that never exceeds the sum. */
+    uint64_t system_ns = counter_growth(total.system_ns, process->published[QUANTITY_STIME]);
+    if ((double)system_ns > sum_ns)
+        system_ns = (uint64_t)sum_ns;
+    process->published[QUANTITY_STIME] += system_ns;
+
+    double cores = sum_ns / (double)tick->elapsed_ns;
+    double available = (double)sample->per_core_count;
+    sample->value[METRIC_PROCESS_UTIME] = (sum_ns - (double)system_ns) / NS_PER_SEC;
+    sample->value[METRIC_PROCESS_STIME] = (double)system_ns / NS_PER_SEC;
+    /* What is settled at the end of a child comes in one piece, perhaps in a very short interval.
+     */
+    sample->value[METRIC_PROCESS_CORES_USED] =
+        available > 0 && cores > available ? available : cores;
+}
+
+/* --- the rest --- */
+
+static bool is_alive(const struct member *member)
+{
+    return member->state != 'Z' && member->state != 'X';
+}
+
+struct tree_sums {
+    uint64_t children;
+    uint64_t threads;
+    uint64_t rss_kib;
+    uint64_t unreadable;
+};
+
+static struct tree_sums sum_members(const struct process *process)
+{
+    struct tree_sums sums = {0};
+
+    for (size_t i = 0; i < process->tree.count; i++) {
+        const struct member *member = &process->tree.members[i];
+        if (!is_alive(member))
+            continue;
+        sums.children += member->pid != process->root;
+        sums.threads += member->threads;
+        sums.rss_kib += member->rss_pages * process->page_kib;
+        sums.unreadable += member->io_unreadable;
+    }
+    return sums;
+}
+
+/*
+ * High-water marks tell of a spike between two samples: when a member's has risen, the others were
+ * there too.
+ */
+static void read_status(struct process *process, struct member *member, uint64_t tree_rss_kib)
+{
+    char text[PID_FILE_MAX];
+    struct pid_status status;
+
+    ssize_t got = pid_file_read(process->tree.proc_fd, member->pid, "status", text);
+    if (got <= 0 || !pid_status_parse(scan_over(text, (size_t)got), &status))
+        return;
+    uint64_t others_kib = counter_growth(tree_rss_kib, member->rss_pages * process->page_kib);
+    if (status.peak_rss_kib > member->status.peak_rss_kib &&
+        others_kib + status.peak_rss_kib > process->peak_rss_kib)
+        process->peak_rss_kib = others_kib + status.peak_rss_kib;
+    member->status = status;
+    if (status.ignores_children)
+        process->has_lost_children = true;
+}
+
+static void read_statuses(struct process *process, uint64_t tree_rss_kib)
+{
+    struct tree *tree = &process->tree;
+    size_t wanted = tree->count < STATUS_PER_SAMPLE ? tree->count : STATUS_PER_SAMPLE;
+
+    for (size_t i = 0; i < wanted; i++) {
+        if (process->next_status >= tree->count)
+            process->next_status = 0;
+        read_status(process, &tree->members[process->next_status++], tree_rss_kib);
+    }
+}
+
+static void store_switches(struct process *process, struct sample *sample)
+{
+    uint64_t voluntary = process->reaped_voluntary;
+    uint64_t involuntary = process->reaped_involuntary;
+
+    for (size_t i = 0; i < process->tree.count; i++) {
+        voluntary += process->tree.members[i].status.voluntary_switches;
+        involuntary += process->tree.members[i].status.involuntary_switches;
+    }
+    sample->value[METRIC_PROCESS_VOLUNTARY_SWITCHES] =
+        publish(&process->published_voluntary, voluntary);
+    sample->value[METRIC_PROCESS_INVOLUNTARY_SWITCHES] =
+        publish(&process->published_involuntary, involuntary);
+}
+
+static void store_memory(struct process *process, const struct tick *tick,
+                         const struct tree_sums *sums, struct sample *sample)
+{
+    pss_read(&process->pss, &process->tree, tick->now_ns, tick->elapsed_ns);
+    struct pss_sum pss = pss_sum(&process->pss, &process->tree);
+
+    if (sums->rss_kib > process->peak_rss_kib)
+        process->peak_rss_kib = sums->rss_kib;
+    read_statuses(process, sums->rss_kib);
+    sample->value[METRIC_PROCESS_RSS] = (double)sums->rss_kib / 1024;
+    sample->value[METRIC_PROCESS_PSS] = (double)pss.bytes / BYTES_PER_MIB;
+    sample->value[METRIC_PROCESS_PEAK_RSS] = (double)process->peak_rss_kib / 1024;
+    if (pss.oldest_ns > 0)
+        sample->value[METRIC_PROCESS_PSS_AGE] = (double)(tick->now_ns - pss.oldest_ns) / NS_PER_SEC;
+}
+
+static void store_counts(struct process *process, const struct tree_sums *sums,
+                         struct sample *sample)
+{
+    const uint64_t *total = process->ledger.total;
+    uint64_t *published = process->published;
+    bool io_is_known = sums->unreadable == 0 || sums->unreadable < sums->children + 1;
+
+    sample->value[METRIC_PROCESS_CHILD_COUNT] = (double)sums->children;
+    sample->value[METRIC_PROCESS_THREADS] = (double)sums->threads;
+    sample->value[METRIC_PROCESS_UNREADABLE] = (double)sums->unreadable;
+    sample->value[METRIC_PROCESS_MINOR_FAULTS] =
+        publish(&published[QUANTITY_MINOR_FAULTS], total[QUANTITY_MINOR_FAULTS]);
+    sample->value[METRIC_PROCESS_MAJOR_FAULTS] =
+        publish(&published[QUANTITY_MAJOR_FAULTS], total[QUANTITY_MAJOR_FAULTS]);
+    if (!io_is_known)
+        return;
+    sample->value[METRIC_PROCESS_DISK_READ] =
+        publish(&published[QUANTITY_READ], total[QUANTITY_READ]);
+    sample->value[METRIC_PROCESS_DISK_WRITE] =
+        publish(&published[QUANTITY_WRITE], total[QUANTITY_WRITE]);
+}
+
+/* --- the collector --- */
+
+static void count_interval(struct process *process, uint64_t now_ns)
+{
+    tree_read_members(&process->tree);
+    tree_settle(&process->tree, &process->reaped_by_tracker, &process->ledger);
+    if (process->is_ours)
+        settle_own_io(process);
+    tree_find_newcomers(&process->tree, now_ns, &process->ledger);
+}
+
+static void process_read(void *state, const struct tick *tick, struct sample *sample)
+{
+    struct process *process = state;
+
+    count_interval(process, tick->now_ns);
+    if (tick->priming || !process->tree.root_seen)
+        return;
+    struct tree_sums sums = sum_members(process);
+    store_cpu(process, tick, sample);
+    store_memory(process, tick, &sums, sample);
+    store_counts(process, &sums, sample);
+    store_switches(process, sample);
+}
+
+static void process_close(void *state)
+{
+    struct process *process = state;
+
+    tree_close(&process->tree);
+    if (process->perf_fd >= 0)
+        close(process->perf_fd);
+    if (process->self_io_fd >= 0)
+        close(process->self_io_fd);
+    if (process->self_task_io_fd >= 0)
+        close(process->self_task_io_fd);
+    if (process->is_ours && process->proc_fd >= 0)
+        close(process->proc_fd);
+    free(process);
+}
+
+/*
+ * The command was forked before this, so raising our own limit does not change its. Half of what we
+ * may open is left for whatever else there is.
+ */
+static size_t kept_fds_max(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    struct rlimit raised = limit;
+    raised.rlim_cur = limit.rlim_max < KEPT_FDS_LIMIT ? limit.rlim_max : KEPT_FDS_LIMIT;
+    if (raised.rlim_cur > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0)
+        limit = raised;
+    if (limit.rlim_cur <= KEPT_FDS_RESERVE)
+        return 0;
+    size_t share = (size_t)(limit.rlim_cur - KEPT_FDS_RESERVE) / 2;
+    return share < KEPT_FDS_MAX ? share : KEPT_FDS_MAX;
+}
+
+static void open_own_files(struct process *process)
+{
+    process->self_io_fd = open(SYSROOT_PROC "/self/io", O_RDONLY | O_CLOEXEC);
+    process->self_task_io_fd = open(SYSROOT_PROC "/thread-self/io", O_RDONLY | O_CLOEXEC);
+    process->perf_fd = perf_clock_open(process->root);
+}
+
+static int process_open(const struct collect_context *context, void **ret_state)
+{
+    if (context->tracked_pid == 0)
+        return -ENODEV;
+
+    struct process *process = calloc(1, sizeof *process);
+    if (process == NULL)
+        return -ENOMEM;
+    process->root = context->tracked_pid;
+    process->is_ours = context->tracked_is_ours;
+    process->self_io_fd = -1;
+    process->self_task_io_fd = -1;
+    process->perf_fd = -1;
+    process->page_kib = (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
+    /* A command of ours has its number in our /proc, whatever --procfs shows of others. */
+    process->proc_fd = process->is_ours ? open(SYSROOT_PROC, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                                        : context->root->proc_fd;
+    pss_init(&process->pss, (enum pss_mode)context->pss_mode);
+    if (process->is_ours)
+        open_own_files(process);
+    process->cgroup = context->cgroup;
+    int error = tree_open(&process->tree, process->proc_fd, process->root,
+                          process->is_ours ? getpid() : 0, kept_fds_max());
+    if (error < 0) {
+        process_close(process);
+        return error;
+    }
+    process->ledger.slack[QUANTITY_CPU] = 2 * process->tree.tick_ns;
+    process->ledger.slack[QUANTITY_STIME] = process->tree.tick_ns;
+    *ret_state = process;
+    return 0;
+}
+
+const struct collector process_collector = {
+    .name = "process",
+    .open = process_open,
+    .read = process_read,
+    .child_ended = process_child_ended,
+    .close = process_close,
+};

@@ -1,0 +1,326 @@
+#include "collect/tree.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOADAVG_MAX 256
+#define SLOTS_MIN 64
+
+/* --- the table --- */
+
+static size_t slot_of(const struct tree *tree, pid_t pid)
+{
+    return ((size_t)pid * 2654435761U) & (tree->slot_count - 1);
+}
+
+static void fill_slot(struct tree *tree, size_t index)
+{
+    size_t slot = slot_of(tree, tree->members[index].pid);
+
+    while (tree->slots[slot] != 0)
+        slot = (slot + 1) & (tree->slot_count - 1);
+    tree->slots[slot] = (uint32_t)index + 1;
+}
+
+/* After members were removed their indices have changed. */
+static void fill_slots(struct tree *tree)
+{
+    memset(tree->slots, 0, tree->slot_count * sizeof *tree->slots);
+    for (size_t i = 0; i < tree->count; i++)
+        fill_slot(tree, i);
+}
+
+struct member *tree_find(const struct tree *tree, pid_t pid)
+{
+    for (size_t slot = slot_of(tree, pid); tree->slots[slot] != 0;
+         slot = (slot + 1) & (tree->slot_count - 1)) {
+        struct member *member = &tree->members[tree->slots[slot] - 1];
+        if (member->pid == pid)
+            return member;
+    }
+    return NULL;
+}
+
+/* At most half full. */
+static int reserve_slots(struct tree *tree, size_t count)
+{
+    size_t slot_count = tree->slot_count > 0 ? tree->slot_count : SLOTS_MIN;
+
+    while (slot_count < count * 2)
+        slot_count *= 2;
+    if (slot_count == tree->slot_count)
+        return 0;
+    uint32_t *slots = realloc(tree->slots, slot_count * sizeof *slots);
+    if (slots == NULL)
+        return -ENOMEM;
+    tree->slots = slots;
+    tree->slot_count = slot_count;
+    fill_slots(tree);
+    return 0;
+}
+
+/* Descriptors are kept while there is room for them; the rest is opened at each reading. */
+static void keep_files(struct tree *tree, struct member *member)
+{
+    if (tree->kept_fds + 2 > tree->kept_fds_max)
+        return;
+    int stat_fd = pid_file_open(tree->proc_fd, member->pid, "stat");
+    int io_fd = pid_file_open(tree->proc_fd, member->pid, "io");
+    member->stat_fd = stat_fd >= 0 ? stat_fd : -1;
+    member->io_fd = io_fd >= 0 ? io_fd : -1;
+    tree->kept_fds += (size_t)(stat_fd >= 0) + (size_t)(io_fd >= 0);
+}
+
+static void drop_files(struct tree *tree, struct member *member)
+{
+    tree->kept_fds -= (size_t)(member->stat_fd >= 0) + (size_t)(member->io_fd >= 0);
+    close_fd(&member->stat_fd);
+    close_fd(&member->io_fd);
+}
+
+/* --- readings --- */
+
+static void take_stat(const struct tree *tree, struct member *member, const struct pid_stat *stat)
+{
+    struct usage *usage = &member->usage;
+
+    member->parent = stat->parent;
+    member->state = stat->state;
+    member->rss_pages = stat->rss_pages;
+    member->threads = stat->threads;
+    /* The clock is exact to the nanosecond, and the ticks are what is left without one. */
+    uint64_t ticks_ns = (stat->utime_ticks + stat->stime_ticks) * tree->tick_ns;
+    usage->own[QUANTITY_CPU] = member->clock_ns > 0 ? member->clock_ns : ticks_ns;
+    usage->own[QUANTITY_STIME] = stat->stime_ticks * tree->tick_ns;
+    usage->own[QUANTITY_MINOR_FAULTS] = stat->minor_faults;
+    usage->own[QUANTITY_MAJOR_FAULTS] = stat->major_faults;
+    usage->reaped[QUANTITY_CPU] =
+        (stat->reaped_utime_ticks + stat->reaped_stime_ticks) * tree->tick_ns;
+    usage->reaped[QUANTITY_STIME] = stat->reaped_stime_ticks * tree->tick_ns;
+    usage->reaped[QUANTITY_MINOR_FAULTS] = stat->reaped_minor_faults;
+    usage->reaped[QUANTITY_MAJOR_FAULTS] = stat->reaped_major_faults;
+}
+
+static void take_io(const struct tree *tree, struct member *member)
+{
+    char text[PID_FILE_MAX];
+    struct pid_io io;
+
+    ssize_t got = member->io_fd >= 0 ? pid_file_pread(member->io_fd, text)
+                                     : pid_file_read(tree->proc_fd, member->pid, "io", text);
+    if (got < 0 || !pid_io_parse(scan_over(text, (size_t)got), &io)) {
+        /* A zombie's cannot be read any more, but its last reading stands. */
+        member->io_unreadable = got == -EACCES || got == -EPERM;
+        return;
+    }
+    member->io_unreadable = false;
+    member->usage.reaped[QUANTITY_READ] = io.read_bytes;
+    member->usage.reaped[QUANTITY_WRITE] = io.write_bytes;
+}
+
+static bool read_stat(const struct tree *tree, struct member *member, struct pid_stat *ret_stat)
+{
+    char text[PID_FILE_MAX];
+
+    ssize_t got = member->stat_fd >= 0 ? pid_file_pread(member->stat_fd, text)
+                                       : pid_file_read(tree->proc_fd, member->pid, "stat", text);
+    return got > 0 && pid_stat_parse(scan_over(text, (size_t)got), ret_stat) &&
+           ret_stat->start_ticks == member->start_ticks;
+}
+
+static void read_member(const struct tree *tree, struct member *member)
+{
+    struct pid_stat stat;
+    uint64_t clock_ns = 0;
+
+    if (member->ended_here)
+        return;
+    bool has_clock = tree->own_namespace && pid_clock_read(member->pid, &clock_ns);
+    if (has_clock && clock_ns == member->clock_ns && !member->stale)
+        return; /* it has not run since */
+    if (!read_stat(tree, member, &stat)) {
+        member->departed = true;
+        return;
+    }
+    member->clock_ns = clock_ns;
+    member->stale = !has_clock;
+    take_stat(tree, member, &stat);
+    take_io(tree, member);
+}
+
+int tree_add(struct tree *tree, pid_t pid, const struct pid_stat *stat, struct ledger *ledger)
+{
+    struct member *members =
+        array_grow(tree->members, &tree->capacity, tree->count + 1, sizeof *members);
+    if (members == NULL)
+        return -ENOMEM;
+    tree->members = members;
+    if (reserve_slots(tree, tree->count + 1) < 0)
+        return -ENOMEM;
+
+    struct member *member = &tree->members[tree->count];
+    *member = (struct member){
+        .pid = pid, .start_ticks = stat->start_ticks, .stat_fd = -1, .io_fd = -1, .stale = true};
+    keep_files(tree, member);
+    fill_slot(tree, tree->count++);
+    if (tree->own_namespace)
+        (void)pid_clock_read(pid, &member->clock_ns);
+    take_stat(tree, member, stat);
+    take_io(tree, member);
+    bool was_there = tree->tracker == 0 && stat->start_ticks < tree->began_ticks;
+    account_open(&member->account, &member->usage, was_there ? NULL : ledger);
+    if (pid == tree->root)
+        tree->root_seen = true;
+    return 0;
+}
+
+void tree_read_members(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++)
+        read_member(tree, &tree->members[i]);
+}
+
+/* --- settling --- */
+
+/* The nearest ancestor whose growth will show what a departed member used. */
+static struct account *heir_of(struct tree *tree, const struct member *member)
+{
+    /* A chain is never longer than the table; PIDs that were reused could make it a ring. */
+    for (size_t steps = 0; steps <= tree->count; steps++) {
+        struct member *parent = tree_find(tree, member->parent);
+        if (parent == NULL)
+            return NULL;
+        if (!parent->departed)
+            return &parent->account;
+        member = parent;
+    }
+    return NULL;
+}
+
+static bool is_io(int quantity)
+{
+    return quantity == QUANTITY_READ || quantity == QUANTITY_WRITE;
+}
+
+/*
+ * We waited for it ourselves: its rusage is its last reading, own and reaped together. Its I/O is
+ * in ours by now, so that of it and of its departed goes to the tracker's own account.
+ */
+static void settle_ended(struct member *member, struct account *reaped_by_tracker,
+                         struct ledger *ledger)
+{
+    struct account *account = &member->account;
+
+    for (int q = 0; q < QUANTITY_COUNT; q++) {
+        if (is_io(q)) {
+            reaped_by_tracker->debt[q] += account->usage.own[q] + account->usage.reaped[q] +
+                                          account->debt[q] + account->grace[q];
+            member->usage.own[q] = account->usage.own[q];
+            member->usage.reaped[q] = account->usage.reaped[q];
+        } else {
+            account->usage.reaped[q] += account->usage.own[q];
+            account->usage.own[q] = 0;
+        }
+    }
+    account_advance(account, &member->usage, ledger);
+}
+
+static void forget(struct tree *tree)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < tree->count; i++) {
+        struct member *member = &tree->members[i];
+        if (member->departed || member->ended_here)
+            drop_files(tree, member);
+        else if (kept++ != i)
+            tree->members[kept - 1] = *member;
+    }
+    if (kept == tree->count)
+        return;
+    tree->count = kept;
+    fill_slots(tree);
+    /* Orphans have a new parent, which their clocks do not tell. */
+    for (size_t i = 0; i < tree->count; i++)
+        if (tree_find(tree, tree->members[i].parent) == NULL)
+            tree->members[i].stale = true;
+}
+
+void tree_settle(struct tree *tree, struct account *reaped_by_tracker, struct ledger *ledger)
+{
+    for (size_t i = 0; i < tree->count; i++) {
+        const struct member *member = &tree->members[i];
+        if (!member->departed)
+            continue;
+        struct account *heir = heir_of(tree, member);
+        if (heir != NULL)
+            account_owe(heir, &member->account);
+    }
+    for (size_t i = 0; i < tree->count; i++) {
+        struct member *member = &tree->members[i];
+        if (member->ended_here)
+            settle_ended(member, reaped_by_tracker, ledger);
+        else if (!member->departed)
+            account_advance(&member->account, &member->usage, ledger);
+    }
+    forget(tree);
+}
+
+/* --- open and close --- */
+
+/* Whether this /proc numbers processes as the kernel does for us. */
+static bool is_own_namespace(int proc_fd)
+{
+    char text[32];
+
+    ssize_t length = readlinkat(proc_fd, "self", text, sizeof text);
+    struct scan scan = scan_over(text, length > 0 ? (size_t)length : 0);
+    uint64_t pid;
+    return scan_u64(&scan, &pid) && pid == (uint64_t)getpid();
+}
+
+static uint64_t tick_length_ns(void)
+{
+    long per_sec = sysconf(_SC_CLK_TCK);
+
+    return NS_PER_SEC / (uint64_t)(per_sec > 0 ? per_sec : 100);
+}
+
+int tree_open(struct tree *tree, int proc_fd, pid_t root, pid_t tracker, size_t kept_fds_max)
+{
+    *tree = (struct tree){
+        .proc_fd = proc_fd,
+        .own_namespace = is_own_namespace(proc_fd),
+        .root = root,
+        .tracker = tracker,
+        .self = getpid(),
+        .kept_fds_max = kept_fds_max,
+        .tick_ns = tick_length_ns(),
+    };
+    tree->began_ticks = clock_ns(CLOCK_BOOTTIME) / tree->tick_ns;
+    int error = reserve_slots(tree, 1);
+    if (error < 0)
+        return error;
+    /* Without it, newcomers are found by listing /proc. */
+    (void)file_open(&tree->loadavg, proc_fd, "loadavg", LOADAVG_MAX, LOADAVG_MAX);
+    return 0;
+}
+
+void tree_close(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++)
+        drop_files(tree, &tree->members[i]);
+    file_close(&tree->loadavg);
+    free(tree->members);
+    free(tree->slots);
+    free(tree->foreigners);
+    free(tree->listing);
+    free(tree->candidates);
+    *tree = (struct tree){0};
+}

@@ -1,0 +1,218 @@
+/*
+ * Finding new members: tree_find_newcomers() of tree.h.
+ */
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "collect/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* More PIDs than this since the last look: listing /proc is cheaper than trying each. */
+#define BURST_PIDS 4096
+/* What PIDs alone do not show (a fork that took long, PIDs set by hand) is found this often. */
+#define LISTING_NS (60 * NS_PER_SEC)
+
+/* --- candidates --- */
+
+static void consider(struct tree *tree, pid_t pid)
+{
+    char text[PID_FILE_MAX];
+    struct candidate candidate = {.pid = pid};
+
+    ssize_t got = pid_file_read(tree->proc_fd, pid, "stat", text);
+    if (got <= 0 || !pid_stat_parse(scan_over(text, (size_t)got), &candidate.stat))
+        return;
+    struct candidate *candidates = array_grow(tree->candidates, &tree->candidate_capacity,
+                                              tree->candidate_count + 1, sizeof *candidates);
+    if (candidates == NULL)
+        return;
+    tree->candidates = candidates;
+    tree->candidates[tree->candidate_count++] = candidate;
+}
+
+static bool belongs(const struct tree *tree, const struct candidate *candidate)
+{
+    if (candidate->pid == tree->root && !tree->root_seen)
+        return true;
+    if (tree->tracker != 0 && candidate->stat.parent == tree->tracker)
+        return true;
+    return tree_find(tree, candidate->stat.parent) != NULL;
+}
+
+/* A parent may stand behind its child in the list, so as long as one was added, look again. */
+static void take_members(struct tree *tree, struct ledger *ledger)
+{
+    bool added = true;
+
+    while (added) {
+        size_t left = 0;
+        added = false;
+        for (size_t i = 0; i < tree->candidate_count; i++) {
+            const struct candidate candidate = tree->candidates[i];
+            if (!belongs(tree, &candidate))
+                tree->candidates[left++] = candidate;
+            else if (tree_find(tree, candidate.pid) == NULL &&
+                     tree_add(tree, candidate.pid, &candidate.stat, ledger) == 0)
+                added = true;
+        }
+        tree->candidate_count = left;
+    }
+    tree->candidate_count = 0;
+}
+
+/* --- by the PIDs given out since the last look --- */
+
+static pid_t read_last_pid(struct tree *tree)
+{
+    uint64_t pid;
+
+    if (file_read(&tree->loadavg) < 0)
+        return 0;
+    struct scan text = file_scan(&tree->loadavg);
+    if (!scan_skip_words(&text, 4) || !scan_u64(&text, &pid) || pid > INT_MAX)
+        return 0;
+    return (pid_t)pid;
+}
+
+static bool try_pid(struct tree *tree, pid_t pid)
+{
+    uint64_t clock_ns;
+
+    if (pid == tree->self || tree_find(tree, pid) != NULL)
+        return true;
+    if (!pid_clock_read(pid, &clock_ns))
+        return false;
+    consider(tree, pid);
+    return true;
+}
+
+/* A PID is given out before its process can be seen: the latest ones get a second chance. */
+static void try_new_pids(struct tree *tree, pid_t last)
+{
+    pid_t absent[sizeof tree->absent / sizeof tree->absent[0]];
+    size_t absent_count = 0;
+
+    for (size_t i = 0; i < tree->absent_count; i++)
+        (void)try_pid(tree, tree->absent[i]);
+    for (pid_t pid = tree->last_pid + 1; pid <= last; pid++)
+        if (!try_pid(tree, pid) && last - pid < (pid_t)(sizeof absent / sizeof absent[0]))
+            absent[absent_count++] = pid;
+    memcpy(tree->absent, absent, absent_count * sizeof absent[0]);
+    tree->absent_count = absent_count;
+}
+
+/* --- by listing /proc --- */
+
+static bool is_known_foreigner(const struct tree *tree, const struct foreigner *entry)
+{
+    size_t low = 0;
+    size_t high = tree->foreigner_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tree->foreigners[middle].pid < entry->pid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < tree->foreigner_count && tree->foreigners[low].pid == entry->pid &&
+           tree->foreigners[low].inode == entry->inode;
+}
+
+static int by_pid(const void *left, const void *right)
+{
+    const struct foreigner *a = left;
+    const struct foreigner *b = right;
+
+    return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* Returns false when out of memory. */
+static bool list_entry(struct tree *tree, const struct dirent64 *entry, size_t *count)
+{
+    struct scan name = scan_over(entry->d_name, strlen(entry->d_name));
+    uint64_t pid;
+
+    if (!scan_u64(&name, &pid) || name.at != name.end || pid == 0 || pid > INT_MAX)
+        return true;
+    struct foreigner found = {.pid = (pid_t)pid, .inode = entry->d_ino};
+    if (found.pid == tree->self || tree_find(tree, found.pid) != NULL)
+        return true;
+    struct foreigner *listing =
+        array_grow(tree->listing, &tree->listing_capacity, *count + 1, sizeof *listing);
+    if (listing == NULL)
+        return false;
+    tree->listing = listing;
+    tree->listing[(*count)++] = found;
+    if (!is_known_foreigner(tree, &found))
+        consider(tree, found.pid);
+    return true;
+}
+
+static void swap_listing(struct tree *tree, size_t count)
+{
+    struct foreigner *spare = tree->foreigners;
+    size_t spare_capacity = tree->foreigner_capacity;
+
+    if (count > 0)
+        qsort(tree->listing, count, sizeof tree->listing[0], by_pid);
+    tree->foreigners = tree->listing;
+    tree->foreigner_capacity = tree->listing_capacity;
+    tree->foreigner_count = count;
+    tree->listing = spare;
+    tree->listing_capacity = spare_capacity;
+}
+
+static void list_processes(struct tree *tree)
+{
+    _Alignas(struct dirent64) char entries[32768];
+    size_t count = 0;
+    long got;
+
+    cleanup_fd int fd = openat(tree->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    while ((got = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
+        for (long at = 0; at < got;) {
+            const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
+            if (!list_entry(tree, entry, &count))
+                return;
+            at += entry->d_reclen;
+        }
+    swap_listing(tree, count);
+}
+
+/* --- which of the two --- */
+
+/* Our own tree consists of the command alone when it begins. */
+static bool is_first_look_at_own(const struct tree *tree)
+{
+    return tree->listed_ns == 0 && tree->tracker != 0;
+}
+
+void tree_find_newcomers(struct tree *tree, uint64_t now_ns, struct ledger *ledger)
+{
+    pid_t last = tree->own_namespace ? read_last_pid(tree) : 0;
+    bool must_list = last == 0 || last < tree->last_pid || last - tree->last_pid > BURST_PIDS ||
+                     now_ns - tree->listed_ns > LISTING_NS;
+
+    if (is_first_look_at_own(tree)) {
+        consider(tree, tree->root);
+        tree->listed_ns = now_ns;
+    } else if (must_list || tree->listed_ns == 0) {
+        list_processes(tree);
+        tree->listed_ns = now_ns;
+        tree->absent_count = 0;
+    } else {
+        try_new_pids(tree, last);
+    }
+    tree->last_pid = last;
+    take_members(tree, ledger);
+}
