@@ -25,6 +25,7 @@ _resource_tracker()
         --external-run-id) ((i++)) ;;
         --container-image) ((i++)) ;;
         --tag) ((i++)) ;;
+        --pss) ((i++)) ;;
         --procfs) ((i++)) ;;
         --sysfs) ((i++)) ;;
         -*) ;;
@@ -50,11 +51,12 @@ _resource_tracker()
         --external-run-id) COMPREPLY=(); return ;;
         --container-image) COMPREPLY=(); return ;;
         --tag) COMPREPLY=(); return ;;
+        --pss) COMPREPLY=($(compgen -W 'auto always never' -- "$word")); return ;;
         --procfs) COMPREPLY=($(compgen -d -- "$word")); return ;;
         --sysfs) COMPREPLY=($(compgen -d -- "$word")); return ;;
     esac
     if [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W '--pid -p --interval -i --config -c --format -f --csv-columns --output -o --quiet --job-name -n --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --procfs --sysfs --verbose --list-metrics --help -h --version -V' -- "$word"))
+        COMPREPLY=($(compgen -W '--pid -p --interval -i --config -c --format -f --csv-columns --output -o --quiet --job-name -n --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --pss --cgroup --procfs --sysfs --verbose --list-metrics --help -h --version -V' -- "$word"))
     else
         COMPREPLY=($(compgen -c -- "$word"))
     fi

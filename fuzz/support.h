@@ -198,7 +198,9 @@ static inline void fuzz_collector(const struct collector *collector, const struc
     void *state = NULL;
 
     lay(root, 0);
-    if (collector->open(root, &state) < 0)
+    struct collect_context context = {.root = root};
+
+    if (collector->open(&context, &state) < 0)
         return;
     sample_reset(&sample);
     collector->read(state, &tick, &sample);

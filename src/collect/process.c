@@ -25,7 +25,7 @@
 /* /proc/PID/status is dear (3 us): so many members are read in turn at each sample. */
 #define STATUS_PER_SAMPLE 16
 /* Descriptors to keep for members: a share of what we may open, and never more than this. */
-#define KEPT_FDS_MAX 4096
+#define KEPT_FDS_MAX 6144
 #define KEPT_FDS_RESERVE 32
 #define KEPT_FDS_LIMIT (2 * KEPT_FDS_MAX + KEPT_FDS_RESERVE)
 #define LOST_CHILDREN_NS (20 * NS_PER_MS)
@@ -235,7 +235,7 @@ static void read_status(struct process *process, struct member *member, uint64_t
     char text[PID_FILE_MAX];
     struct pid_status status;
 
-    ssize_t got = pid_file_read(process->tree.proc_fd, member->pid, "status", text);
+    ssize_t got = member_file_read(&process->tree, member, member->status_fd, "status", text);
     if (got <= 0 || !pid_status_parse(scan_over(text, (size_t)got), &status))
         return;
     uint64_t others_kib = counter_growth(tree_rss_kib, member->rss_pages * process->page_kib);

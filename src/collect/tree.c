@@ -11,6 +11,7 @@
 
 #define LOADAVG_MAX 256
 #define SLOTS_MIN 64
+#define KEPT_PER_MEMBER 3
 
 /* --- the table --- */
 
@@ -65,26 +66,39 @@ static int reserve_slots(struct tree *tree, size_t count)
     return 0;
 }
 
+static size_t count_files(const struct member *member)
+{
+    return (size_t)(member->stat_fd >= 0) + (size_t)(member->io_fd >= 0) +
+           (size_t)(member->status_fd >= 0);
+}
+
 /* Descriptors are kept while there is room for them; the rest is opened at each reading. */
 static void keep_files(struct tree *tree, struct member *member)
 {
-    if (tree->kept_fds + 2 > tree->kept_fds_max)
+    if (tree->kept_fds + KEPT_PER_MEMBER > tree->kept_fds_max)
         return;
-    int stat_fd = pid_file_open(tree->proc_fd, member->pid, "stat");
-    int io_fd = pid_file_open(tree->proc_fd, member->pid, "io");
-    member->stat_fd = stat_fd >= 0 ? stat_fd : -1;
-    member->io_fd = io_fd >= 0 ? io_fd : -1;
-    tree->kept_fds += (size_t)(stat_fd >= 0) + (size_t)(io_fd >= 0);
+    member->stat_fd = pid_file_open(tree->proc_fd, member->pid, "stat");
+    member->io_fd = pid_file_open(tree->proc_fd, member->pid, "io");
+    member->status_fd = pid_file_open(tree->proc_fd, member->pid, "status");
+    tree->kept_fds += count_files(member);
 }
 
 static void drop_files(struct tree *tree, struct member *member)
 {
-    tree->kept_fds -= (size_t)(member->stat_fd >= 0) + (size_t)(member->io_fd >= 0);
+    tree->kept_fds -= count_files(member);
     close_fd(&member->stat_fd);
     close_fd(&member->io_fd);
+    close_fd(&member->status_fd);
 }
 
 /* --- readings --- */
+
+ssize_t member_file_read(const struct tree *tree, const struct member *member, int kept_fd,
+                         const char *name, char *out)
+{
+    return kept_fd >= 0 ? pid_file_pread(kept_fd, out)
+                        : pid_file_read(tree->proc_fd, member->pid, name, out);
+}
 
 static void take_stat(const struct tree *tree, struct member *member, const struct pid_stat *stat)
 {
@@ -112,8 +126,7 @@ static void take_io(const struct tree *tree, struct member *member)
     char text[PID_FILE_MAX];
     struct pid_io io;
 
-    ssize_t got = member->io_fd >= 0 ? pid_file_pread(member->io_fd, text)
-                                     : pid_file_read(tree->proc_fd, member->pid, "io", text);
+    ssize_t got = member_file_read(tree, member, member->io_fd, "io", text);
     if (got < 0 || !pid_io_parse(scan_over(text, (size_t)got), &io)) {
         /* A zombie's cannot be read any more, but its last reading stands. */
         member->io_unreadable = got == -EACCES || got == -EPERM;
@@ -128,8 +141,7 @@ static bool read_stat(const struct tree *tree, struct member *member, struct pid
 {
     char text[PID_FILE_MAX];
 
-    ssize_t got = member->stat_fd >= 0 ? pid_file_pread(member->stat_fd, text)
-                                       : pid_file_read(tree->proc_fd, member->pid, "stat", text);
+    ssize_t got = member_file_read(tree, member, member->stat_fd, "stat", text);
     return got > 0 && pid_stat_parse(scan_over(text, (size_t)got), ret_stat) &&
            ret_stat->start_ticks == member->start_ticks;
 }
@@ -166,7 +178,13 @@ int tree_add(struct tree *tree, pid_t pid, const struct pid_stat *stat, struct l
 
     struct member *member = &tree->members[tree->count];
     *member = (struct member){
-        .pid = pid, .start_ticks = stat->start_ticks, .stat_fd = -1, .io_fd = -1, .stale = true};
+        .pid = pid,
+        .start_ticks = stat->start_ticks,
+        .stat_fd = -1,
+        .io_fd = -1,
+        .status_fd = -1,
+        .stale = true,
+    };
     keep_files(tree, member);
     fill_slot(tree, tree->count++);
     if (tree->own_namespace)

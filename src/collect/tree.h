@@ -32,6 +32,7 @@ struct member {
     struct pid_status status;
     int stat_fd; /* -1: opened at each reading */
     int io_fd;
+    int status_fd;
     char state;
     bool departed;
     bool ended_here;    /* reaped by the tracker: `usage` is final */
@@ -93,6 +94,10 @@ struct member *tree_find(const struct tree *tree, pid_t pid);
 
 /* Adds a process; all it has used so far counts, unless it was there before an attach. */
 int tree_add(struct tree *tree, pid_t pid, const struct pid_stat *stat, struct ledger *ledger);
+
+/* Reads a file of a member, from its kept descriptor if it has one; as pid_file_read. */
+ssize_t member_file_read(const struct tree *tree, const struct member *member, int kept_fd,
+                         const char *name, char *out);
 
 /* Adds the members that have come since the last call, counting their use in the ledger. */
 void tree_find_newcomers(struct tree *tree, uint64_t now_ns, struct ledger *ledger);

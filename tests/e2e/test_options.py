@@ -25,7 +25,7 @@ def help_rows():
 
 def fitting_value(name, placeholder):
     return {"PID": "1", "SECS": "2", "FORMAT": "csv", "SET": "full", "KEY=VALUE": "a=b",
-            "FILE": "/dev/null", "DIR": "/", "TEXT": "x"}.get(placeholder, name)
+            "FILE": "/dev/null", "DIR": "/", "TEXT": "x", "WHEN": "never"}.get(placeholder, name)
 
 
 def test_every_option_of_the_help_is_accepted():

@@ -371,7 +371,9 @@ int support_dir(const char *path)
 int support_start_only(const struct collector *collector)
 {
     host.collector = collector;
-    return collector->open(&host.root, &host.state);
+    struct collect_context context = {.root = &host.root};
+
+    return collector->open(&context, &host.state);
 }
 
 static void take_reading(const struct tick *tick)

@@ -31,7 +31,8 @@ static void read_after_seconds(uint64_t seconds)
 static void open_host(const char *host)
 {
     support_open(host);
-    assert_int_equal(collectors_open(support_root(), &collectors), 0);
+    assert_int_equal(
+        collectors_open(&(struct collect_context){.root = support_root()}, &collectors), 0);
     prime();
     collectors_describe(collectors);
 }
@@ -60,7 +61,8 @@ static void test_facts_are_there_without_describe(void **state)
 {
     (void)state;
     support_open("cores-256");
-    assert_int_equal(collectors_open(support_root(), &collectors), 0);
+    assert_int_equal(
+        collectors_open(&(struct collect_context){.root = support_root()}, &collectors), 0);
     prime();
     read_after_seconds(1);
     assert_string_equal(support_cell(&sample, "ens1", FIELD_NET_DRIVER)->text, "mlx5_core");
@@ -73,7 +75,8 @@ static void test_a_first_reading_without_priming(void **state)
 {
     (void)state;
     support_open("storage");
-    assert_int_equal(collectors_open(support_root(), &collectors), 0);
+    assert_int_equal(
+        collectors_open(&(struct collect_context){.root = support_root()}, &collectors), 0);
     read_after_seconds(1);
     assert_number(sample.value[METRIC_CPU_UTILIZATION], 0);
     assert_number(sample.value[METRIC_TOTAL_DISK_READ], 0);
@@ -106,7 +109,8 @@ static void test_an_empty_host_gives_an_empty_sample(void **state)
 {
     (void)state;
     support_open_empty();
-    assert_int_equal(collectors_open(support_root(), &collectors), 0);
+    assert_int_equal(
+        collectors_open(&(struct collect_context){.root = support_root()}, &collectors), 0);
     prime();
     collectors_describe(collectors);
     read_after_seconds(1);
@@ -119,7 +123,8 @@ static void test_no_host_at_all_gives_an_empty_sample(void **state)
     (void)state;
     support_open_empty();
     sysroot_close(support_root());
-    assert_int_equal(collectors_open(support_root(), &collectors), 0);
+    assert_int_equal(
+        collectors_open(&(struct collect_context){.root = support_root()}, &collectors), 0);
     prime();
     collectors_describe(collectors);
     read_after_seconds(1);
@@ -151,7 +156,8 @@ static void test_closing_nothing_is_fine(void **state)
     (void)state;
     collectors_close(NULL);
     support_open("storage");
-    assert_int_equal(collectors_open(support_root(), &collectors), 0);
+    assert_int_equal(
+        collectors_open(&(struct collect_context){.root = support_root()}, &collectors), 0);
 }
 
 static void test_this_very_host_can_be_read(void **state)
@@ -161,7 +167,7 @@ static void test_this_very_host_can_be_read(void **state)
 
     (void)state;
     assert_int_equal(sysroot_open(&root, NULL, NULL, &culprit), 0);
-    assert_int_equal(collectors_open(&root, &collectors), 0);
+    assert_int_equal(collectors_open(&(struct collect_context){.root = &root}, &collectors), 0);
     struct tick tick = {.now_ns = clock_monotonic_ns(), .priming = true};
     collectors_read(collectors, &tick, &sample);
     collectors_describe(collectors);

@@ -101,7 +101,8 @@ static void produce(const char *host)
     for (size_t i = 0; i < FORMAT_COUNT; i++)
         assert_int_equal(buf_init(&output[i], 4096, OUTPUT_MAX), 0);
     support_open(host);
-    assert_int_equal(collectors_open(support_root(), &collectors), 0);
+    assert_int_equal(
+        collectors_open(&(struct collect_context){.root = support_root()}, &collectors), 0);
 
     struct tick tick = {.now_ns = support_now_ns(), .priming = true};
     collectors_read(collectors, &tick, &sample);

@@ -264,12 +264,23 @@ static void test_every_metric_is_there_with_its_decimals(void **state)
     sample_text();
     assert_one_json_line();
     for (size_t i = 0; i < METRIC_COUNT; i++) {
-        if (metrics[i].kind == KIND_SERIES)
+        if (metrics[i].kind == KIND_SERIES || metrics[i].kind == KIND_TEXT)
             continue;
         snprintf(wanted, sizeof wanted, "\"%s\":%.*f", metrics[i].key, (int)metrics[i].decimals,
                  metrics[i].decimals == 1 ? (double)i + 0.3 : (double)i + 0.25);
         assert_has(wanted);
     }
+}
+
+static void test_texts_are_quoted_or_null(void **state)
+{
+    (void)state;
+    reset();
+    sample_text();
+    assert_has("\"cpu_source\":null");
+    sample.text[METRIC_PROCESS_CPU_SOURCE] = "a\"b";
+    sample_text();
+    assert_has("\"cpu_source\":\"a\\\"b\"");
 }
 
 static void test_what_is_not_a_number_is_null(void **state)
@@ -416,6 +427,7 @@ int main(void)
         TEST(test_t_out_03_version_comes_last),
         TEST(test_groups_in_the_order_of_the_specification),
         TEST(test_every_metric_is_there_with_its_decimals),
+        TEST(test_texts_are_quoted_or_null),
         TEST(test_what_is_not_a_number_is_null),
         TEST(test_cores),
         TEST(test_devices),

@@ -3,6 +3,16 @@
 
 #include <sys/prctl.h>
 
+static size_t reaped_count;
+
+static void count_reaped(void *context, pid_t pid, const struct rusage *rusage)
+{
+    size_t *count = context;
+
+    CHECK(pid > 0 && rusage->ru_maxrss > 0);
+    ++*count;
+}
+
 static void test_exit_status_of_every_code_and_signal(void **state)
 {
     struct reaper reaper = {0};
@@ -45,15 +55,16 @@ static void collect_the_command(void)
     struct reaper reaper = {.command = start(9, 0)};
 
     await_end(reaper.command);
-    reaper_collect(&reaper);
+    reaper_collect(&reaper, count_reaped, &reaped_count);
     CHECK(reaper.command_ended);
     CHECK(reaper_exit_status(&reaper) == 9);
 
     reaper = (struct reaper){.command = start(0, SIGKILL)};
     await_end(reaper.command);
-    reaper_collect(&reaper);
+    reaper_collect(&reaper, count_reaped, &reaped_count);
     CHECK(reaper.command_ended);
     CHECK(reaper_exit_status(&reaper) == 128 + SIGKILL);
+    CHECK(reaped_count == 2);
 }
 
 static void test_command_is_collected_with_its_status(void **state)
@@ -76,18 +87,18 @@ static void collect_others_first(void)
         others[i] = start(i, 0);
     for (int i = 0; i < 20; i++)
         await_end(others[i]);
-    reaper_collect(&reaper);
+    reaper_collect(&reaper, count_reaped, &reaped_count);
     CHECK(!reaper.command_ended);
     for (int i = 0; i < 20; i++)
         CHECK(waitpid(others[i], NULL, WNOHANG) == -1 && errno == ECHILD);
-    reaper_collect(&reaper); /* does not wait for the one that lives */
+    reaper_collect(&reaper, count_reaped, &reaped_count); /* does not wait for the one that lives */
     CHECK(!reaper.command_ended);
     CHECK(kill(reaper.command, SIGTERM) == 0);
     await_end(reaper.command);
-    reaper_collect(&reaper);
+    reaper_collect(&reaper, count_reaped, &reaped_count);
     CHECK(reaper.command_ended);
     CHECK(reaper_exit_status(&reaper) == 128 + SIGTERM);
-    reaper_collect(&reaper); /* no children left */
+    reaper_collect(&reaper, count_reaped, &reaped_count); /* no children left */
     CHECK(reaper_exit_status(&reaper) == 128 + SIGTERM);
 }
 
@@ -119,10 +130,10 @@ static void adopt(void)
     }
     CHECK(read(ends[0], &orphan, sizeof orphan) == sizeof orphan);
     await_end(middle);
-    reaper_collect(&reaper);
+    reaper_collect(&reaper, count_reaped, &reaped_count);
     CHECK(kill(orphan, SIGKILL) == 0);
     await_end(orphan); /* it is our child now, or this fails */
-    reaper_collect(&reaper);
+    reaper_collect(&reaper, count_reaped, &reaped_count);
     CHECK(kill(orphan, 0) == -1 && errno == ESRCH);
     CHECK(!reaper.command_ended);
 }

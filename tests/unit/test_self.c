@@ -12,7 +12,7 @@ static void *open_self(void)
     void *self = NULL;
     struct sysroot nowhere = {.proc_fd = -1, .sys_fd = -1};
 
-    assert_int_equal(self_collector.open(&nowhere, &self), 0);
+    assert_int_equal(self_collector.open(&(struct collect_context){.root = &nowhere}, &self), 0);
     return self;
 }
 
