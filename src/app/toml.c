@@ -328,11 +328,6 @@ static bool read_inline_table(struct toml *toml)
     }
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_number_char(char c)
 {
     return is_bare(c) || c == '+' || c == '.' || c == ':';

@@ -1,13 +1,10 @@
 #include "app/toml_scalar.h"
 
+#include "base/scan.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* Takes digits of the set, single underscores between them allowed; false when there are none. */
 static bool take_digits(const char **at, const char *digits)

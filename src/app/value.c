@@ -9,12 +9,6 @@
 #define INTERVAL_MIN_NS NS_PER_MS
 #define INTERVAL_MAX_SECS UINT64_C(1000000000)
 
-/* The scanner would skip blanks before a number. */
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 const char *value_seconds(const char *text, uint64_t *ret_ns)
 {
     static const char problem[] = "is not a number of seconds from 0.001 to 1000000000";
@@ -23,6 +17,7 @@ const char *value_seconds(const char *text, uint64_t *ret_ns)
     uint64_t ns = 0;
     uint64_t unit = NS_PER_SEC / 10;
 
+    /* The scanner would skip blanks before a number. */
     bool has_whole = is_digit(*text) && scan_u64(&scan, &secs);
     if (secs > INTERVAL_MAX_SECS)
         return problem;

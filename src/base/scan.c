@@ -7,11 +7,6 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 bool scan_line(struct scan *scan, struct scan *ret_line)
 {
     if (scan->at == scan->end)

@@ -15,6 +15,11 @@ struct scan {
     const char *end;
 };
 
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 static inline struct scan scan_over(const char *text, size_t size)
 {
     return (struct scan){.at = text, .end = text + size};

@@ -9,11 +9,6 @@
 /* /sys/block/DEV/size counts in these, whatever the device's own sector size. */
 #define SYSFS_SECTOR_BYTES 512
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

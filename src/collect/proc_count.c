@@ -1,14 +1,11 @@
 #include "collect/proc_count.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/dir.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 /* The fixed part changes when a module adds a directory to /proc: look again this often. */
 #define RECHECK_NS (300 * NS_PER_SEC)
@@ -23,37 +20,15 @@ void proc_count_init(struct proc_count *count, int proc_fd, bool is_procfs)
     *count = (struct proc_count){.proc_fd = proc_fd, .is_procfs = is_procfs};
 }
 
-static void listing_add(struct listing *listing, const struct dirent64 *entry)
+static bool count_entry(void *context, const struct dirent64 *entry)
 {
+    struct listing *listing = context;
+
     if (entry->d_name[0] != '0' && entry->d_name[strspn(entry->d_name, "0123456789")] == '\0')
         listing->processes++;
     else if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
         listing->directories++;
-}
-
-/* By the system call: opendir() would allocate its buffer at every sample. */
-static int list_processes(int proc_fd, struct listing *ret_listing)
-{
-    _Alignas(struct dirent64) char entries[32768];
-    struct listing listing = {0};
-
-    cleanup_fd int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    for (;;) {
-        long got = syscall(SYS_getdents64, fd, entries, sizeof entries);
-        if (got < 0)
-            return -errno;
-        if (got == 0)
-            break;
-        for (long at = 0; at < got;) {
-            const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
-            listing_add(&listing, entry);
-            at += entry->d_reclen;
-        }
-    }
-    *ret_listing = listing;
-    return 0;
+    return true;
 }
 
 static int64_t link_count(int proc_fd)
@@ -86,7 +61,7 @@ int64_t proc_count_read(struct proc_count *count, uint64_t now_ns)
     }
 
     struct listing listing = {0};
-    int error = list_processes(count->proc_fd, &listing);
+    int error = dir_each(count->proc_fd, count_entry, &listing);
     if (error < 0)
         return error;
     prove(count, &listing, now_ns);

@@ -77,6 +77,7 @@ struct tree {
     size_t foreigner_count;
     size_t foreigner_capacity;
     struct foreigner *listing; /* the next one, while it is made */
+    size_t listing_count;
     size_t listing_capacity;
     struct candidate *candidates;
     size_t candidate_count;

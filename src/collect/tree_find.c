@@ -2,17 +2,13 @@
  * Finding new members: tree_find_newcomers() of tree.h.
  */
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "collect/tree.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 /* More PIDs than this since the last look: listing /proc is cheaper than trying each. */
 #define BURST_PIDS 4096
@@ -134,9 +130,9 @@ static int by_pid(const void *left, const void *right)
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-/* Returns false when out of memory. */
-static bool list_entry(struct tree *tree, const struct dirent64 *entry, size_t *count)
+static bool list_entry(void *context, const struct dirent64 *entry)
 {
+    struct tree *tree = context;
     struct scan name = scan_over(entry->d_name, strlen(entry->d_name));
     uint64_t pid;
 
@@ -145,48 +141,37 @@ static bool list_entry(struct tree *tree, const struct dirent64 *entry, size_t *
     struct foreigner found = {.pid = (pid_t)pid, .inode = entry->d_ino};
     if (found.pid == tree->self || tree_find(tree, found.pid) != NULL)
         return true;
-    struct foreigner *listing =
-        array_grow(tree->listing, &tree->listing_capacity, *count + 1, sizeof *listing);
+    struct foreigner *listing = array_grow(tree->listing, &tree->listing_capacity,
+                                           tree->listing_count + 1, sizeof *listing);
     if (listing == NULL)
         return false;
     tree->listing = listing;
-    tree->listing[(*count)++] = found;
+    tree->listing[tree->listing_count++] = found;
     if (!is_known_foreigner(tree, &found))
         consider(tree, found.pid);
     return true;
 }
 
-static void swap_listing(struct tree *tree, size_t count)
+/* What was listed becomes what is known; its old room serves the next listing. */
+static void swap_listing(struct tree *tree)
 {
     struct foreigner *spare = tree->foreigners;
     size_t spare_capacity = tree->foreigner_capacity;
 
-    if (count > 0)
-        qsort(tree->listing, count, sizeof tree->listing[0], by_pid);
+    if (tree->listing_count > 0)
+        qsort(tree->listing, tree->listing_count, sizeof tree->listing[0], by_pid);
     tree->foreigners = tree->listing;
     tree->foreigner_capacity = tree->listing_capacity;
-    tree->foreigner_count = count;
+    tree->foreigner_count = tree->listing_count;
     tree->listing = spare;
     tree->listing_capacity = spare_capacity;
 }
 
 static void list_processes(struct tree *tree)
 {
-    _Alignas(struct dirent64) char entries[32768];
-    size_t count = 0;
-    long got;
-
-    cleanup_fd int fd = openat(tree->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    while ((got = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
-        for (long at = 0; at < got;) {
-            const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
-            if (!list_entry(tree, entry, &count))
-                return;
-            at += entry->d_reclen;
-        }
-    swap_listing(tree, count);
+    tree->listing_count = 0;
+    if (dir_each(tree->proc_fd, list_entry, tree) == 0)
+        swap_listing(tree);
 }
 
 /* --- which of the two --- */
