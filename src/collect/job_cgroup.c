@@ -27,19 +27,22 @@ bool cgroup_own_path(struct scan proc_self_cgroup, struct scan *ret_path)
     return false;
 }
 
-bool cgroup2_mount_point(struct scan mountinfo, struct scan *ret_mount_point)
+bool cgroup2_mount_point(struct scan mountinfo, struct scan *ret_mount_point, struct scan *ret_root)
 {
     struct scan line;
+    struct scan root;
     struct scan mount_point;
     struct scan word;
 
     while (scan_line(&mountinfo, &line)) {
-        if (!scan_skip_words(&line, 4) || !scan_word(&line, &mount_point))
+        if (!scan_skip_words(&line, 3) || !scan_word(&line, &root) ||
+            !scan_word(&line, &mount_point))
             continue;
         while (scan_word(&line, &word) && !scan_equals(&word, "-"))
             ;
         if (scan_word(&line, &word) && scan_equals(&word, "cgroup2")) {
             *ret_mount_point = mount_point;
+            *ret_root = root;
             return true;
         }
     }
@@ -76,19 +79,31 @@ static int read_whole(const char *path, struct file *ret_file)
     return error < 0 ? error : file_read(ret_file);
 }
 
+/* A container may see only its own part of the hierarchy, while our path begins at the top. */
+static struct scan path_below(struct scan path, struct scan root)
+{
+    size_t length = scan_left(&root);
+
+    if (length > 1 && scan_left(&path) >= length && memcmp(path.at, root.at, length) == 0)
+        path.at += length;
+    return path;
+}
+
 /* Where ours would be; -ENODEV without a cgroup2 mount. */
 static int find_place(char *out, size_t size, pid_t command)
 {
     struct file mountinfo = {0};
     struct file own = {0};
     struct scan mount_point;
+    struct scan root;
     struct scan path;
     int error = -ENODEV;
 
     if (read_whole("/proc/self/mountinfo", &mountinfo) == 0 &&
         read_whole("/proc/self/cgroup", &own) == 0 &&
-        cgroup2_mount_point(file_scan(&mountinfo), &mount_point) &&
+        cgroup2_mount_point(file_scan(&mountinfo), &mount_point, &root) &&
         cgroup_own_path(file_scan(&own), &path)) {
+        path = path_below(path, root);
         int length =
             snprintf(out, size, "%.*s%.*s/resource-tracker-%d", (int)scan_left(&mount_point),
                      mount_point.at, (int)scan_left(&path), path.at, (int)command);
@@ -118,7 +133,8 @@ int job_cgroup_open(struct job_cgroup *cgroup, pid_t command)
     int error = find_place(path, sizeof path, command);
     if (error < 0)
         return error;
-    if (mkdir(path, 0755) < 0)
+    /* One of that name is left over from a tracker that was killed. */
+    if (mkdir(path, 0755) < 0 && (errno != EEXIST || rmdir(path) < 0 || mkdir(path, 0755) < 0))
         return -errno;
     memcpy(cgroup->path, path, sizeof path);
     cleanup_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

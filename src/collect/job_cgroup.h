@@ -25,7 +25,9 @@ void job_cgroup_close(struct job_cgroup *cgroup);
 
 /* The pure parts. */
 bool cgroup_own_path(struct scan proc_self_cgroup, struct scan *ret_path);
-bool cgroup2_mount_point(struct scan mountinfo, struct scan *ret_mount_point);
+/* Where the cgroup2 file system is mounted, and which of its directories that shows. */
+bool cgroup2_mount_point(struct scan mountinfo, struct scan *ret_mount_point,
+                         struct scan *ret_root);
 bool cgroup_cpu_stat_parse(struct scan text, uint64_t *ret_user_ns, uint64_t *ret_system_ns);
 
 #endif

@@ -45,3 +45,9 @@ void account_advance(struct account *account, const struct usage *usage, struct 
     }
     account->usage = *usage;
 }
+
+void account_close(const struct account *account, struct ledger *ledger)
+{
+    for (int q = 0; q < QUANTITY_COUNT; q++)
+        ledger->forgiven[q] += growth(account->grace[q], ledger->slack[q]);
+}

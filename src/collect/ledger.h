@@ -54,4 +54,7 @@ void account_owe(struct account *ancestor, const struct account *departed);
 /* A new reading, after all departures of the interval were owed. */
 void account_advance(struct account *account, const struct usage *usage, struct ledger *ledger);
 
+/* The account's owner is gone, and with it whoever could have paid what is still owed. */
+void account_close(const struct account *account, struct ledger *ledger);
+
 #endif

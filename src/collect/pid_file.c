@@ -71,18 +71,28 @@ bool pid_io_parse(struct scan text, struct pid_io *ret_io)
     return true;
 }
 
+static int hex_digit(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* A line of hexadecimal digits, one bit a signal; the last digit has signals 1 to 4. */
 static bool ignores_signal(struct scan text, int number)
 {
     struct scan line;
+    struct scan mask;
     size_t digit_from_end = (size_t)(number - 1) / 4;
 
     while (scan_line(&text, &line)) {
-        if (!scan_starts_with(&line, "SigIgn:") || scan_left(&line) <= digit_from_end)
+        if (!scan_starts_with(&line, "SigIgn:"))
             continue;
-        char c = line.end[-1 - (ptrdiff_t)digit_from_end];
-        int digit = c >= 'a' && c <= 'f' ? c - 'a' + 10 : c - '0';
-        return c >= '0' && c <= 'f' && (digit & (1 << (number - 1) % 4)) != 0;
+        line.at += strlen("SigIgn:");
+        if (!scan_word(&line, &mask) || scan_left(&mask) <= digit_from_end)
+            return false;
+        int digit = hex_digit(mask.end[-1 - (ptrdiff_t)digit_from_end]);
+        return digit > 0 && (digit & (1 << (number - 1) % 4)) != 0;
     }
     return false;
 }

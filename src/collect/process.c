@@ -31,6 +31,11 @@
 #define LOST_CHILDREN_NS (20 * NS_PER_MS)
 #define BYTES_PER_MIB (1024.0 * 1024.0)
 
+struct switch_counts {
+    uint64_t voluntary;
+    uint64_t involuntary;
+};
+
 struct process {
     pid_t root;
     bool is_ours;
@@ -47,10 +52,8 @@ struct process {
     bool has_lost_children; /* /proc alone does not tell all of the tree's CPU time */
 
     size_t next_status;
-    uint64_t reaped_voluntary;
-    uint64_t reaped_involuntary;
-    uint64_t published_voluntary;
-    uint64_t published_involuntary;
+    struct switch_counts reaped_switches;
+    struct switch_counts published_switches;
     uint64_t page_kib;
     uint64_t peak_rss_kib;
 };
@@ -80,8 +83,8 @@ static void process_child_ended(void *state, pid_t pid, const struct rusage *rus
     struct usage usage = usage_of(rusage);
     struct member *member = tree_find(&process->tree, pid);
 
-    process->reaped_voluntary += (uint64_t)rusage->ru_nvcsw;
-    process->reaped_involuntary += (uint64_t)rusage->ru_nivcsw;
+    process->reaped_switches.voluntary += (uint64_t)rusage->ru_nvcsw;
+    process->reaped_switches.involuntary += (uint64_t)rusage->ru_nivcsw;
     if ((uint64_t)rusage->ru_maxrss > process->peak_rss_kib)
         process->peak_rss_kib = (uint64_t)rusage->ru_maxrss;
     if (member != NULL && !member->ended_here) {
@@ -94,22 +97,30 @@ static void process_child_ended(void *state, pid_t pid, const struct rusage *rus
 }
 
 /* What we hold of others' I/O: our process's account without that of our own thread. */
-static void settle_own_io(struct process *process)
+static bool read_own_io(const struct process *process, struct usage *ret_usage)
 {
     char text[PID_FILE_MAX];
     struct pid_io all;
     struct pid_io own;
-    struct usage usage = {0};
 
     ssize_t got = process->self_io_fd >= 0 ? pid_file_pread(process->self_io_fd, text) : -1;
     if (got <= 0 || !pid_io_parse(scan_over(text, (size_t)got), &all))
-        return;
+        return false;
     got = pid_file_pread(process->self_task_io_fd, text);
     if (got <= 0 || !pid_io_parse(scan_over(text, (size_t)got), &own))
-        return;
-    usage.reaped[QUANTITY_READ] = counter_growth(all.read_bytes, own.read_bytes);
-    usage.reaped[QUANTITY_WRITE] = counter_growth(all.write_bytes, own.write_bytes);
-    account_advance(&process->reaped_by_tracker, &usage, &process->ledger);
+        return false;
+    *ret_usage = (struct usage){0};
+    ret_usage->reaped[QUANTITY_READ] = counter_growth(all.read_bytes, own.read_bytes);
+    ret_usage->reaped[QUANTITY_WRITE] = counter_growth(all.write_bytes, own.write_bytes);
+    return true;
+}
+
+static void settle_own_io(struct process *process)
+{
+    struct usage usage;
+
+    if (read_own_io(process, &usage))
+        account_advance(&process->reaped_by_tracker, &usage, &process->ledger);
 }
 
 /* --- CPU --- */
@@ -198,12 +209,8 @@ static void store_cpu(struct process *process, const struct tick *tick, struct s
 
 /* --- the rest --- */
 
-static bool is_alive(const struct member *member)
-{
-    return member->state != 'Z' && member->state != 'X';
-}
-
 struct tree_sums {
+    uint64_t alive;
     uint64_t children;
     uint64_t threads;
     uint64_t rss_kib;
@@ -216,8 +223,9 @@ static struct tree_sums sum_members(const struct process *process)
 
     for (size_t i = 0; i < process->tree.count; i++) {
         const struct member *member = &process->tree.members[i];
-        if (!is_alive(member))
+        if (!pid_stat_is_alive(member->state, member->threads))
             continue;
+        sums.alive++;
         sums.children += member->pid != process->root;
         sums.threads += member->threads;
         sums.rss_kib += member->rss_pages * process->page_kib;
@@ -226,25 +234,32 @@ static struct tree_sums sum_members(const struct process *process)
     return sums;
 }
 
+static bool read_status(const struct process *process, struct member *member)
+{
+    char text[PID_FILE_MAX];
+
+    ssize_t got = member_file_read(&process->tree, member, member->status_fd, "status", text);
+    return got > 0 && pid_status_parse(scan_over(text, (size_t)got), &member->status);
+}
+
 /*
  * High-water marks tell of a spike between two samples: when a member's has risen, the others were
  * there too.
  */
-static void read_status(struct process *process, struct member *member, uint64_t tree_rss_kib)
+static void take_status(struct process *process, struct member *member, uint64_t tree_rss_kib)
 {
-    char text[PID_FILE_MAX];
-    struct pid_status status;
-
-    ssize_t got = member_file_read(&process->tree, member, member->status_fd, "status", text);
-    if (got <= 0 || !pid_status_parse(scan_over(text, (size_t)got), &status))
-        return;
+    uint64_t peak_kib = member->status.peak_rss_kib;
     uint64_t others_kib = counter_growth(tree_rss_kib, member->rss_pages * process->page_kib);
-    if (status.peak_rss_kib > member->status.peak_rss_kib &&
-        others_kib + status.peak_rss_kib > process->peak_rss_kib)
-        process->peak_rss_kib = others_kib + status.peak_rss_kib;
-    member->status = status;
-    if (status.ignores_children)
+
+    if (!read_status(process, member))
+        return;
+    if (member->status.peak_rss_kib > peak_kib &&
+        others_kib + member->status.peak_rss_kib > process->peak_rss_kib)
+        process->peak_rss_kib = others_kib + member->status.peak_rss_kib;
+    if (member->status.ignores_children)
         process->has_lost_children = true;
+    /* Memory can be taken from a process that does not run: look at it once in a while. */
+    member->stale = true;
 }
 
 static void read_statuses(struct process *process, uint64_t tree_rss_kib)
@@ -255,23 +270,37 @@ static void read_statuses(struct process *process, uint64_t tree_rss_kib)
     for (size_t i = 0; i < wanted; i++) {
         if (process->next_status >= tree->count)
             process->next_status = 0;
-        read_status(process, &tree->members[process->next_status++], tree_rss_kib);
+        take_status(process, &tree->members[process->next_status++], tree_rss_kib);
     }
+}
+
+static struct switch_counts sum_switches(const struct process *process)
+{
+    struct switch_counts sum = process->reaped_switches;
+
+    for (size_t i = 0; i < process->tree.count; i++) {
+        sum.voluntary += process->tree.members[i].status.voluntary_switches;
+        sum.involuntary += process->tree.members[i].status.involuntary_switches;
+    }
+    return sum;
 }
 
 static void store_switches(struct process *process, struct sample *sample)
 {
-    uint64_t voluntary = process->reaped_voluntary;
-    uint64_t involuntary = process->reaped_involuntary;
+    struct switch_counts sum = sum_switches(process);
 
-    for (size_t i = 0; i < process->tree.count; i++) {
-        voluntary += process->tree.members[i].status.voluntary_switches;
-        involuntary += process->tree.members[i].status.involuntary_switches;
-    }
     sample->value[METRIC_PROCESS_VOLUNTARY_SWITCHES] =
-        publish(&process->published_voluntary, voluntary);
+        publish(&process->published_switches.voluntary, sum.voluntary);
     sample->value[METRIC_PROCESS_INVOLUNTARY_SWITCHES] =
-        publish(&process->published_involuntary, involuntary);
+        publish(&process->published_switches.involuntary, sum.involuntary);
+}
+
+/* What a running tree did before we came is not ours to tell. */
+static void leave_out_the_past(struct process *process)
+{
+    for (size_t i = 0; i < process->tree.count; i++)
+        (void)read_status(process, &process->tree.members[i]);
+    process->published_switches = sum_switches(process);
 }
 
 static void store_memory(struct process *process, const struct tick *tick,
@@ -295,7 +324,7 @@ static void store_counts(struct process *process, const struct tree_sums *sums,
 {
     const uint64_t *total = process->ledger.total;
     uint64_t *published = process->published;
-    bool io_is_known = sums->unreadable == 0 || sums->unreadable < sums->children + 1;
+    bool io_is_known = sums->unreadable == 0 || sums->unreadable < sums->alive;
 
     sample->value[METRIC_PROCESS_CHILD_COUNT] = (double)sums->children;
     sample->value[METRIC_PROCESS_THREADS] = (double)sums->threads;
@@ -328,6 +357,8 @@ static void process_read(void *state, const struct tick *tick, struct sample *sa
     struct process *process = state;
 
     count_interval(process, tick->now_ns);
+    if (tick->priming && !process->is_ours)
+        leave_out_the_past(process);
     if (tick->priming || !process->tree.root_seen)
         return;
     struct tree_sums sums = sum_members(process);
@@ -378,6 +409,11 @@ static void open_own_files(struct process *process)
     process->self_io_fd = open(SYSROOT_PROC "/self/io", O_RDONLY | O_CLOEXEC);
     process->self_task_io_fd = open(SYSROOT_PROC "/thread-self/io", O_RDONLY | O_CLOEXEC);
     process->perf_fd = perf_clock_open(process->root);
+
+    /* Whoever became the tracker by exec may have waited for children before. */
+    struct usage before;
+    if (read_own_io(process, &before))
+        account_open(&process->reaped_by_tracker, &before, NULL);
 }
 
 static int process_open(const struct collect_context *context, void **ret_state)

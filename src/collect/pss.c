@@ -11,6 +11,7 @@
 #define PAGE_COST_NS 14
 /* One that has not changed is read again this often: others may have begun to share its pages. */
 #define REFRESH_NS (10 * NS_PER_SEC)
+#define FORGET_NS (60 * NS_PER_SEC)
 
 void pss_init(struct pss *pss, enum pss_mode mode)
 {
@@ -19,9 +20,9 @@ void pss_init(struct pss *pss, enum pss_mode mode)
 
 uint64_t pss_predict_ns(const struct member *member)
 {
-    uint64_t per_page = member->pss_cost_ns_per_page;
+    uint64_t learned = member->pss_cost_ns_per_page;
 
-    return FIXED_COST_NS + member->rss_pages * (per_page > 0 ? per_page : PAGE_COST_NS);
+    return FIXED_COST_NS + member->rss_pages * (learned > PAGE_COST_NS ? learned : PAGE_COST_NS);
 }
 
 static bool is_due(const struct member *member, uint64_t now_ns)
@@ -46,15 +47,26 @@ static void learn(struct member *member, uint64_t took_ns)
 static uint64_t read_one(const struct tree *tree, struct member *member, uint64_t now_ns)
 {
     char text[PID_FILE_MAX];
-    uint64_t begin_ns = clock_monotonic_ns();
+    /* CPU time: while we wait for the lock ourselves, or for a CPU, nobody waits for us. */
+    uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
     ssize_t got = pid_file_read(tree->proc_fd, member->pid, "smaps_rollup", text);
-    uint64_t took_ns = clock_monotonic_ns() - begin_ns;
+    uint64_t took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
     if (got > 0 && pid_rollup_parse(scan_over(text, (size_t)got), &member->pss_kib))
         member->pss_read_ns = now_ns;
     member->pss_pages = member->rss_pages;
+    member->pss_tried_ns = now_ns;
     learn(member, took_ns);
     return took_ns;
+}
+
+/* What was dear once may have become cheaper: after a while half of it is forgotten. */
+static void forget_slowly(struct member *member, uint64_t now_ns)
+{
+    if (pss_predict_ns(member) <= LONGEST_NS || now_ns - member->pss_tried_ns <= FORGET_NS)
+        return;
+    member->pss_cost_ns_per_page /= 2;
+    member->pss_tried_ns = now_ns;
 }
 
 void pss_read(struct pss *pss, struct tree *tree, uint64_t now_ns, uint64_t elapsed_ns)
@@ -68,6 +80,7 @@ void pss_read(struct pss *pss, struct tree *tree, uint64_t now_ns, uint64_t elap
         if (pss->next >= tree->count)
             pss->next = 0;
         struct member *member = &tree->members[pss->next];
+        forget_slowly(member, now_ns);
         uint64_t expected_ns = pss_predict_ns(member);
         if (is_due(member, now_ns) && (pss->mode == PSS_ALWAYS || expected_ns <= LONGEST_NS)) {
             if (pss->mode == PSS_AUTO && expected_ns > pss->allowance_ns)
@@ -92,7 +105,7 @@ struct pss_sum pss_sum(const struct pss *pss, const struct tree *tree)
         }
         uint64_t share = member->pss_kib * 1024;
         sum.bytes += share < resident ? share : resident;
-        if (sum.oldest_ns == 0 || member->pss_read_ns < sum.oldest_ns)
+        if (resident > 0 && (sum.oldest_ns == 0 || member->pss_read_ns < sum.oldest_ns))
             sum.oldest_ns = member->pss_read_ns;
     }
     return sum;

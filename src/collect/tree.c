@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,14 +73,21 @@ static size_t count_files(const struct member *member)
            (size_t)(member->status_fd >= 0);
 }
 
+static int open_or_none(const struct tree *tree, const struct member *member, const char *name)
+{
+    int fd = pid_file_open(tree->proc_fd, member->pid, name);
+
+    return fd >= 0 ? fd : -1;
+}
+
 /* Descriptors are kept while there is room for them; the rest is opened at each reading. */
 static void keep_files(struct tree *tree, struct member *member)
 {
     if (tree->kept_fds + KEPT_PER_MEMBER > tree->kept_fds_max)
         return;
-    member->stat_fd = pid_file_open(tree->proc_fd, member->pid, "stat");
-    member->io_fd = pid_file_open(tree->proc_fd, member->pid, "io");
-    member->status_fd = pid_file_open(tree->proc_fd, member->pid, "status");
+    member->stat_fd = open_or_none(tree, member, "stat");
+    member->io_fd = open_or_none(tree, member, "io");
+    member->status_fd = open_or_none(tree, member, "status");
     tree->kept_fds += count_files(member);
 }
 
@@ -128,8 +136,9 @@ static void take_io(const struct tree *tree, struct member *member)
 
     ssize_t got = member_file_read(tree, member, member->io_fd, "io", text);
     if (got < 0 || !pid_io_parse(scan_over(text, (size_t)got), &io)) {
-        /* A zombie's cannot be read any more, but its last reading stands. */
-        member->io_unreadable = got == -EACCES || got == -EPERM;
+        /* Another user's, or a kernel that does not count. Of one that has ended, the last stands.
+         */
+        member->io_unreadable = got != -ESRCH && pid_stat_is_alive(member->state, member->threads);
         return;
     }
     member->io_unreadable = false;
@@ -137,13 +146,19 @@ static void take_io(const struct tree *tree, struct member *member)
     member->usage.reaped[QUANTITY_WRITE] = io.write_bytes;
 }
 
-static bool read_stat(const struct tree *tree, struct member *member, struct pid_stat *ret_stat)
+/* 0; -ESRCH when the process is gone; another error when it cannot be read just now. */
+static int read_stat(const struct tree *tree, const struct member *member,
+                     struct pid_stat *ret_stat)
 {
     char text[PID_FILE_MAX];
 
     ssize_t got = member_file_read(tree, member, member->stat_fd, "stat", text);
-    return got > 0 && pid_stat_parse(scan_over(text, (size_t)got), ret_stat) &&
-           ret_stat->start_ticks == member->start_ticks;
+    if (got < 0)
+        return got == -ENOENT ? -ESRCH : (int)got;
+    if (!pid_stat_parse(scan_over(text, (size_t)got), ret_stat) ||
+        ret_stat->start_ticks != member->start_ticks)
+        return -ESRCH;
+    return 0;
 }
 
 static void read_member(const struct tree *tree, struct member *member)
@@ -156,8 +171,9 @@ static void read_member(const struct tree *tree, struct member *member)
     bool has_clock = tree->own_namespace && pid_clock_read(member->pid, &clock_ns);
     if (has_clock && clock_ns == member->clock_ns && !member->stale)
         return; /* it has not run since */
-    if (!read_stat(tree, member, &stat)) {
-        member->departed = true;
+    int error = read_stat(tree, member, &stat);
+    if (error < 0) {
+        member->departed = error == -ESRCH;
         return;
     }
     member->clock_ns = clock_ns;
@@ -247,6 +263,7 @@ static void settle_ended(struct member *member, struct account *reaped_by_tracke
         }
     }
     account_advance(account, &member->usage, ledger);
+    account_close(account, ledger);
 }
 
 static void forget(struct tree *tree)
@@ -292,15 +309,15 @@ void tree_settle(struct tree *tree, struct account *reaped_by_tracker, struct le
 
 /* --- open and close --- */
 
-/* Whether this /proc numbers processes as the kernel does for us. */
-static bool is_own_namespace(int proc_fd)
+/* Our own number in this /proc; 0 when we are not in it. */
+static pid_t own_pid(int proc_fd)
 {
     char text[32];
+    uint64_t pid;
 
     ssize_t length = readlinkat(proc_fd, "self", text, sizeof text);
     struct scan scan = scan_over(text, length > 0 ? (size_t)length : 0);
-    uint64_t pid;
-    return scan_u64(&scan, &pid) && pid == (uint64_t)getpid();
+    return scan_u64(&scan, &pid) && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
 static uint64_t tick_length_ns(void)
@@ -314,13 +331,13 @@ int tree_open(struct tree *tree, int proc_fd, pid_t root, pid_t tracker, size_t 
 {
     *tree = (struct tree){
         .proc_fd = proc_fd,
-        .own_namespace = is_own_namespace(proc_fd),
         .root = root,
         .tracker = tracker,
-        .self = getpid(),
+        .self = own_pid(proc_fd),
         .kept_fds_max = kept_fds_max,
         .tick_ns = tick_length_ns(),
     };
+    tree->own_namespace = tree->self == getpid();
     tree->began_ticks = clock_ns(CLOCK_BOOTTIME) / tree->tick_ns;
     int error = reserve_slots(tree, 1);
     if (error < 0)

@@ -26,7 +26,8 @@ struct member {
     uint64_t rss_pages;
     uint64_t threads;
     uint64_t pss_kib;
-    uint64_t pss_read_ns;          /* monotonic; 0: never */
+    uint64_t pss_read_ns; /* monotonic; 0: never */
+    uint64_t pss_tried_ns;
     uint64_t pss_pages;            /* rss_pages when it was read */
     uint32_t pss_cost_ns_per_page; /* learned */
     struct pid_status status;
@@ -55,10 +56,10 @@ struct foreigner {
 struct tree {
     int proc_fd;
     uint64_t tick_ns;
-    bool own_namespace; /* PIDs in this /proc are those the kernel gives us */
+    bool own_namespace; /* this /proc numbers processes as the kernel does for us */
     pid_t root;
     pid_t tracker; /* whose children are members too; 0: not the tracker's tree */
-    pid_t self;    /* never a member */
+    pid_t self;    /* the tracker here, never a member; 0: not in this /proc */
     bool root_seen;
     uint64_t began_ticks; /* attach mode: what started before was there before */
 

@@ -60,7 +60,6 @@ static void take_members(struct tree *tree, struct ledger *ledger)
         }
         tree->candidate_count = left;
     }
-    tree->candidate_count = 0;
 }
 
 /* --- by the PIDs given out since the last look --- */
@@ -106,20 +105,27 @@ static void try_new_pids(struct tree *tree, pid_t last)
 
 /* --- by listing /proc --- */
 
-static bool is_known_foreigner(const struct tree *tree, const struct foreigner *entry)
+/* The entry of a PID in a sorted list, or NULL. */
+static const struct foreigner *find_pid(const struct foreigner *list, size_t count, pid_t pid)
 {
     size_t low = 0;
-    size_t high = tree->foreigner_count;
+    size_t high = count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (tree->foreigners[middle].pid < entry->pid)
+        if (list[middle].pid < pid)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < tree->foreigner_count && tree->foreigners[low].pid == entry->pid &&
-           tree->foreigners[low].inode == entry->inode;
+    return low < count && list[low].pid == pid ? &list[low] : NULL;
+}
+
+static bool is_known_foreigner(const struct tree *tree, const struct foreigner *entry)
+{
+    const struct foreigner *known = find_pid(tree->foreigners, tree->foreigner_count, entry->pid);
+
+    return known != NULL && known->inode == entry->inode;
 }
 
 static int by_pid(const void *left, const void *right)
@@ -152,14 +158,30 @@ static bool list_entry(void *context, const struct dirent64 *entry)
     return true;
 }
 
+/*
+ * A candidate that found no parent among the members is a stranger for good, unless its parent was
+ * not listed either: that may be a member that came too late for this listing. Such a one is taken
+ * out of the listing, to be looked at again.
+ */
+static void drop_undecided(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->candidate_count; i++) {
+        const struct candidate *candidate = &tree->candidates[i];
+        if (find_pid(tree->listing, tree->listing_count, candidate->stat.parent) != NULL)
+            continue;
+        const struct foreigner *entry =
+            find_pid(tree->listing, tree->listing_count, candidate->pid);
+        if (entry != NULL)
+            tree->listing[entry - tree->listing].inode = 0; /* no process of /proc has it */
+    }
+}
+
 /* What was listed becomes what is known; its old room serves the next listing. */
 static void swap_listing(struct tree *tree)
 {
     struct foreigner *spare = tree->foreigners;
     size_t spare_capacity = tree->foreigner_capacity;
 
-    if (tree->listing_count > 0)
-        qsort(tree->listing, tree->listing_count, sizeof tree->listing[0], by_pid);
     tree->foreigners = tree->listing;
     tree->foreigner_capacity = tree->listing_capacity;
     tree->foreigner_count = tree->listing_count;
@@ -167,10 +189,15 @@ static void swap_listing(struct tree *tree)
     tree->listing_capacity = spare_capacity;
 }
 
-static void list_processes(struct tree *tree)
+static void find_by_listing(struct tree *tree, struct ledger *ledger)
 {
     tree->listing_count = 0;
-    if (dir_each(tree->proc_fd, list_entry, tree) == 0)
+    int error = dir_each(tree->proc_fd, list_entry, tree);
+    if (tree->listing_count > 0)
+        qsort(tree->listing, tree->listing_count, sizeof tree->listing[0], by_pid);
+    take_members(tree, ledger);
+    drop_undecided(tree);
+    if (error == 0)
         swap_listing(tree);
 }
 
@@ -188,16 +215,18 @@ void tree_find_newcomers(struct tree *tree, uint64_t now_ns, struct ledger *ledg
     bool must_list = last == 0 || last < tree->last_pid || last - tree->last_pid > BURST_PIDS ||
                      now_ns - tree->listed_ns > LISTING_NS;
 
+    tree->candidate_count = 0;
     if (is_first_look_at_own(tree)) {
         consider(tree, tree->root);
+        take_members(tree, ledger);
         tree->listed_ns = now_ns;
     } else if (must_list || tree->listed_ns == 0) {
-        list_processes(tree);
+        find_by_listing(tree, ledger);
         tree->listed_ns = now_ns;
         tree->absent_count = 0;
     } else {
         try_new_pids(tree, last);
+        take_members(tree, ledger);
     }
     tree->last_pid = last;
-    take_members(tree, ledger);
 }
