@@ -18,15 +18,18 @@ FUZZ_SECONDS ?= 30
 CC = gcc
 
 WARNINGS = -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
-HARDENING = -fPIE -fstack-protector-strong -fstack-clash-protection
+# clang has it on some machines only.
+STACK_CLASH := $(shell echo | $(CC) -Werror -fstack-clash-protection -x c -c - -o /dev/null \
+  2>/dev/null && echo -fstack-clash-protection)
+HARDENING = -fPIE -fstack-protector-strong $(STACK_CLASH)
 HARDENING_LINK = -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack
 
 ifeq ($(BUILD),default)
   OUT = build
-  OPTIMISE = -O2 -g -D_FORTIFY_SOURCE=2
+  OPTIMISE = -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 else ifeq ($(BUILD),release)
   OUT = build/release
-  OPTIMISE = -O2 -DNDEBUG -D_FORTIFY_SOURCE=2 -flto -ffunction-sections -fdata-sections
+  OPTIMISE = -O2 -DNDEBUG -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -flto -ffunction-sections -fdata-sections
   LINK = -flto -Wl,--gc-sections -s
 else ifeq ($(BUILD),asan)
   OUT = build/asan
@@ -88,7 +91,7 @@ build/fakes/%.so: tests/fakes/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $<
 
-build/fuzz/%: fuzz/%.c $(SOURCES)
+build/fuzz/%: fuzz/%.c fuzz/support.h $(SOURCES) $(wildcard src/*.def src/*.h src/*/*.h)
 	@mkdir -p $(@D)
 	$(call say,FUZZ)clang $(CPPFLAGS) -std=gnu11 -O1 -g $(WARNINGS) -fsanitize=fuzzer,address,undefined \
 	  -fno-sanitize-recover=all -o $@ $< $(filter-out src/main.c,$(SOURCES)) $(LDLIBS)

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -157,6 +158,8 @@ struct getopt_tables {
 static void fill_getopt(struct getopt_tables *tables)
 {
     size_t letters = 0;
+
+    assert(option_count < sizeof tables->longs / sizeof tables->longs[0]);
 
     tables->letters[letters++] = '+'; /* stop at the first word that is no option */
     tables->letters[letters++] = ':'; /* tell a missing argument from an unknown option */
@@ -389,6 +392,10 @@ static void load_toml(struct config *config)
 
 static int check_together(struct config *config)
 {
+    if (config->cgroup && config->command == NULL && rank_of(config, "cgroup") == RANK_FLAG) {
+        log_say("option --cgroup: there is no command to run in a cgroup of its own");
+        return -EINVAL;
+    }
     if (config->command == NULL || config->pid == 0)
         return 0;
     if (rank_of(config, "pid") == RANK_FLAG) {

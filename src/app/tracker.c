@@ -29,6 +29,7 @@ struct tracker {
     struct reaper reaper;
     struct sample sample;
 
+    bool had_children; /* whoever became the tracker by exec had started them */
     pid_t tracked_pid;
     uint64_t interval_ns;
     uint64_t due_ns;      /* next tick of the schedule */
@@ -111,7 +112,7 @@ static void pass_on(struct tracker *tracker, const struct signalfd_siginfo *info
 {
     int number = (int)info->ssi_signo;
 
-    if (!signal_reached_command(info))
+    if (!signal_reached_command(info, tracker->child.pid))
         (void)kill(tracker->child.pid, number);
     /* Ctrl-Z has stopped the command; now it is our turn, or the shell would wait for us. */
     if (number == SIGTSTP)
@@ -174,6 +175,7 @@ static int start_collecting(struct tracker *tracker)
         .root = &tracker->root,
         .tracked_pid = tracker->tracked_pid,
         .tracked_is_ours = tracker->child.pid > 0,
+        .had_children = tracker->had_children,
         .pss_mode = tracker->config->pss,
         .cgroup = &tracker->cgroup,
     };
@@ -188,6 +190,7 @@ static int start_collecting(struct tracker *tracker)
 static int hold_command(struct tracker *tracker)
 {
     reaper_adopt_orphans();
+    tracker->had_children = reaper_has_children();
     int error = child_hold(&tracker->child, tracker->config->command, &tracker->signals);
     if (error < 0) {
         log_say("cannot start a process for %s: %s", tracker->config->command[0], strerror(-error));

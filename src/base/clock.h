@@ -1,5 +1,5 @@
 /*
- * The three clocks we use. Rates and the schedule use monotonic time, which no one can set;
+ * The clocks we use. Rates and the schedule use monotonic time, which no one can set;
  * timestamps use real time; our own cost uses the CPU clock of this process.
  */
 #ifndef BASE_CLOCK_H

@@ -10,6 +10,13 @@ void reaper_adopt_orphans(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
+bool reaper_has_children(void)
+{
+    siginfo_t info;
+
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 void reaper_collect(struct reaper *reaper, reaper_listener *listener, void *context)
 {
     struct rusage rusage;

@@ -18,6 +18,9 @@ struct reaper {
 /* Makes orphaned descendants of this process its children. */
 void reaper_adopt_orphans(void);
 
+/* Whether this process has children, ended or not. */
+bool reaper_has_children(void);
+
 /* Told of every child that was reaped, with what it and those it waited for have used. */
 typedef void reaper_listener(void *context, pid_t pid, const struct rusage *rusage);
 

@@ -61,11 +61,11 @@ int signals_next(struct signals *signals, struct signalfd_siginfo *ret_info)
     return read(signals->fd, ret_info, sizeof *ret_info) == (ssize_t)sizeof *ret_info;
 }
 
-bool signal_reached_command(const struct signalfd_siginfo *info)
+bool signal_reached_command(const struct signalfd_siginfo *info, pid_t command)
 {
     bool is_for_leader_only = info->ssi_signo == SIGHUP && getsid(0) == getpid();
 
-    return info->ssi_code == SI_KERNEL && !is_for_leader_only;
+    return info->ssi_code == SI_KERNEL && getpgid(command) == getpgrp() && !is_for_leader_only;
 }
 
 /* SIGSTOP would also stop a process group that has no shell to go back to. */

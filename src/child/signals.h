@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/signalfd.h>
+#include <sys/types.h>
 
 struct signals {
     int fd;
@@ -27,10 +28,11 @@ int signals_next(struct signals *signals, struct signalfd_siginfo *ret_info);
 
 /*
  * Whether the command has got a signal already: the terminal driver sends to the whole foreground
- * process group, and says so by an si_code that only the kernel can set. Only a hang-up goes to the
- * leader of the session alone, which may be us.
+ * process group, and says so by an si_code that only the kernel can set. A command that has left
+ * our group (timeout does) has not got it; and a hang-up goes to the leader of the session alone,
+ * which may be us.
  */
-bool signal_reached_command(const struct signalfd_siginfo *info);
+bool signal_reached_command(const struct signalfd_siginfo *info, pid_t command);
 
 /* Stops this process as if SIGTSTP had not been blocked, so not where nobody could continue it. */
 void signals_stop_self(void);

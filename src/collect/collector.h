@@ -29,6 +29,7 @@ struct collect_context {
     const struct sysroot *root;
     pid_t tracked_pid;    /* 0: no process tree */
     bool tracked_is_ours; /* a command of ours, held before its exec */
+    bool had_children;    /* before that was started */
     int pss_mode;         /* enum pss_mode */
     struct job_cgroup *cgroup;
 };

@@ -21,29 +21,69 @@ void account_open(struct account *account, const struct usage *usage, struct led
         newcomer->total[q] += usage->own[q] + usage->reaped[q];
 }
 
+static uint64_t owed_for(const struct account *departed, int q)
+{
+    return departed->usage.own[q] + departed->usage.reaped[q] + departed->debt[q] +
+           departed->stray[q] + departed->grace[q];
+}
+
 void account_owe(struct account *ancestor, const struct account *departed)
 {
     for (int q = 0; q < QUANTITY_COUNT; q++)
-        ancestor->debt[q] += departed->usage.own[q] + departed->usage.reaped[q] +
-                             departed->debt[q] + departed->grace[q];
+        ancestor->debt[q] += owed_for(departed, q);
+}
+
+void account_owe_stray(struct account *ancestor, const struct account *departed)
+{
+    for (int q = 0; q < QUANTITY_COUNT; q++)
+        ancestor->stray[q] += owed_for(departed, q);
+}
+
+/* Pays as much of a debt as there is, and returns what is then left of it. */
+static uint64_t pay(uint64_t *purse, uint64_t debt)
+{
+    uint64_t paid = smaller(*purse, debt);
+
+    *purse -= paid;
+    return debt - paid;
+}
+
+void account_receive(struct account *account, const struct usage *usage)
+{
+    for (int q = 0; q < QUANTITY_COUNT; q++) {
+        account->arrived[q] = growth(usage->reaped[q], account->usage.reaped[q]);
+        account->unpaid[q] = pay(&account->arrived[q], account->grace[q]);
+        account->debt[q] = pay(&account->arrived[q], account->debt[q]);
+        account->stray[q] = pay(&account->arrived[q], account->stray[q]);
+    }
+}
+
+void account_pay_strays(struct account *ancestor, struct account *account)
+{
+    for (int q = 0; q < QUANTITY_COUNT; q++)
+        account->stray[q] = pay(&ancestor->arrived[q], account->stray[q]);
+}
+
+void account_count(struct account *account, const struct usage *usage, struct ledger *ledger)
+{
+    for (int q = 0; q < QUANTITY_COUNT; q++) {
+        uint64_t waits = smaller(account->unpaid[q], ledger->slack[q]);
+
+        ledger->total[q] += growth(usage->own[q], account->usage.own[q]) + account->arrived[q];
+        ledger->forgiven[q] += account->unpaid[q] - waits;
+        account->grace[q] = account->debt[q] + account->stray[q] + waits;
+        account->debt[q] = 0;
+        account->stray[q] = 0;
+        account->arrived[q] = 0;
+        account->unpaid[q] = 0;
+    }
+    account->usage = *usage;
 }
 
 void account_advance(struct account *account, const struct usage *usage, struct ledger *ledger)
 {
-    for (int q = 0; q < QUANTITY_COUNT; q++) {
-        uint64_t arrived = growth(usage->reaped[q], account->usage.reaped[q]);
-        uint64_t pays_grace = smaller(arrived, account->grace[q]);
-        uint64_t pays_debt = smaller(arrived - pays_grace, account->debt[q]);
-
-        ledger->total[q] += growth(usage->own[q], account->usage.own[q]);
-        ledger->total[q] += arrived - pays_grace - pays_debt;
-        uint64_t unpaid = account->grace[q] - pays_grace;
-        uint64_t waits = smaller(unpaid, ledger->slack[q]);
-        ledger->forgiven[q] += unpaid - waits;
-        account->grace[q] = account->debt[q] - pays_debt + waits;
-        account->debt[q] = 0;
-    }
-    account->usage = *usage;
+    account_receive(account, usage);
+    account_count(account, usage, ledger);
 }
 
 void account_close(const struct account *account, struct ledger *ledger)

@@ -35,7 +35,10 @@ struct usage {
 struct account {
     struct usage usage;             /* as last counted */
     uint64_t debt[QUANTITY_COUNT];  /* of members that departed since the last reading */
+    uint64_t stray[QUANTITY_COUNT]; /* of those whose parents departed too; see account_owe_stray */
     uint64_t grace[QUANTITY_COUNT]; /* what is left of the debts before those */
+    uint64_t arrived[QUANTITY_COUNT]; /* growth of the reaped part that has paid no debt yet */
+    uint64_t unpaid[QUANTITY_COUNT];  /* of the grace, after this interval's arrivals */
 };
 
 struct ledger {
@@ -51,7 +54,22 @@ void account_open(struct account *account, const struct usage *usage, struct led
 /* `departed` is gone; the nearest ancestor that is left is to settle for it. */
 void account_owe(struct account *ancestor, const struct account *departed);
 
-/* A new reading, after all departures of the interval were owed. */
+/*
+ * Likewise for one whose parent has departed too. Who waited for it is not known: that parent,
+ * whose use went to `ancestor`; or, the parent being gone, a subreaper further up.
+ */
+void account_owe_stray(struct account *ancestor, const struct account *departed);
+
+/*
+ * A new reading, after all departures of the interval were owed, in three steps over all accounts:
+ * what has arrived pays the account's own debts; what is left of it may pay strays of accounts
+ * below; the rest counts.
+ */
+void account_receive(struct account *account, const struct usage *usage);
+void account_pay_strays(struct account *ancestor, struct account *account);
+void account_count(struct account *account, const struct usage *usage, struct ledger *ledger);
+
+/* All three, for an account that stands alone. */
 void account_advance(struct account *account, const struct usage *usage, struct ledger *ledger);
 
 /* The account's owner is gone, and with it whoever could have paid what is still owed. */

@@ -189,7 +189,7 @@ static int by_filesystem_then_worth(const void *left, const void *right, void *c
         return -1;
     if (is_better(mounts, b, a))
         return 1;
-    return a->mount_point < b->mount_point ? -1 : 1;
+    return (a->mount_point > b->mount_point) - (a->mount_point < b->mount_point);
 }
 
 /* Keeps the best mount of each file system. */

@@ -1,11 +1,10 @@
 #include "collect/net_role.h"
 
+#include "base/dir.h"
 #include "base/file.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <net/if_arp.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,26 +31,28 @@ static bool read_devtype(int interface_fd, char *out, size_t size)
     return false;
 }
 
-/*
- * Calls `test` with the name of each "lower_X" link (interfaces this one sends through) until it
- * says yes.
- */
+struct lower_search {
+    int interface_fd;
+    bool (*test)(int interface_fd, const char *link);
+    bool found;
+};
+
+static bool look_at_lower(void *context, const struct dirent64 *entry)
+{
+    struct lower_search *search = context;
+
+    if (strncmp(entry->d_name, "lower_", strlen("lower_")) == 0)
+        search->found = search->test(search->interface_fd, entry->d_name);
+    return !search->found;
+}
+
+/* Whether the test holds for any "lower_X" link: the interfaces this one sends through. */
 static bool any_lower(int interface_fd, bool (*test)(int interface_fd, const char *link))
 {
-    bool found = false;
-    int fd = openat(interface_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    struct lower_search search = {.interface_fd = interface_fd, .test = test};
 
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
-    for (const struct dirent *entry; !found && (entry = readdir(dir)) != NULL;)
-        if (strncmp(entry->d_name, "lower_", strlen("lower_")) == 0)
-            found = test(interface_fd, entry->d_name);
-    closedir(dir);
-    return found;
+    (void)dir_each(interface_fd, look_at_lower, &search);
+    return search.found;
 }
 
 static bool is_any(int interface_fd, const char *link)

@@ -46,6 +46,11 @@ bool pid_stat_parse(struct scan text, struct pid_stat *ret_stat)
     return fine;
 }
 
+bool pid_statm_parse(struct scan text, uint64_t *ret_rss_pages)
+{
+    return scan_skip_words(&text, 1) && scan_u64(&text, ret_rss_pages);
+}
+
 /* The number behind "key:", or false. */
 static bool find_number(struct scan text, const char *key, uint64_t *ret_value)
 {

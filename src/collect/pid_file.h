@@ -25,7 +25,7 @@ struct pid_stat {
     uint64_t reaped_stime_ticks;
     uint64_t threads;
     uint64_t start_ticks; /* since boot; with the PID it names a process for good */
-    uint64_t rss_pages;
+    uint64_t rss_pages;   /* roughly: pages that each CPU still holds back are left out */
 };
 
 /* A main thread that has ended is shown as a zombie although the others go on. */
@@ -47,6 +47,8 @@ struct pid_status {
 };
 
 bool pid_stat_parse(struct scan text, struct pid_stat *ret_stat);
+/* Resident pages, exactly. */
+bool pid_statm_parse(struct scan text, uint64_t *ret_rss_pages);
 bool pid_io_parse(struct scan text, struct pid_io *ret_io);
 bool pid_status_parse(struct scan text, struct pid_status *ret_status);
 

@@ -10,6 +10,7 @@
  * one does, so a run's sum is right whatever happened in between.
  */
 #include "base/clock.h"
+#include "base/dir.h"
 #include "collect/collector.h"
 #include "collect/job_cgroup.h"
 #include "collect/perf_clock.h"
@@ -18,14 +19,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 /* /proc/PID/status is dear (3 us): so many members are read in turn at each sample. */
 #define STATUS_PER_SAMPLE 16
-/* Descriptors to keep for members: a share of what we may open, and never more than this. */
-#define KEPT_FDS_MAX 6144
+/* Descriptors to keep for members: a share of what we may open, and no more; each holds 4 KiB. */
+#define KEPT_FDS_MAX 4096
 #define KEPT_FDS_RESERVE 32
 #define KEPT_FDS_LIMIT (2 * KEPT_FDS_MAX + KEPT_FDS_RESERVE)
 #define LOST_CHILDREN_NS (20 * NS_PER_MS)
@@ -42,6 +45,11 @@ struct process {
     int proc_fd;
     struct tree tree;
     struct ledger ledger;
+    bool has_tree;       /* /proc shows it under the numbers that we know */
+    pid_t strangers[64]; /* children that were ours before the command was */
+    size_t stranger_count;
+    bool has_reaped;                  /* since the last sample */
+    bool had_reaped;                  /* before it */
     struct account reaped_by_tracker; /* I/O of children we waited for has become ours */
     int self_io_fd;
     int self_task_io_fd;
@@ -49,10 +57,12 @@ struct process {
     struct job_cgroup *cgroup; /* borrowed; NULL: none */
     struct pss pss;
     uint64_t published[QUANTITY_COUNT];
+    uint64_t stolen_ns;     /* by the hypervisor from the host, since the start */
     bool has_lost_children; /* /proc alone does not tell all of the tree's CPU time */
 
     size_t next_status;
-    struct switch_counts reaped_switches;
+    struct switch_counts seen_switches;   /* of main threads, while they lived */
+    struct switch_counts reaped_switches; /* of all threads of those we waited for */
     struct switch_counts published_switches;
     uint64_t page_kib;
     uint64_t peak_rss_kib;
@@ -76,12 +86,25 @@ static struct usage usage_of(const struct rusage *rusage)
     return usage;
 }
 
+/* A child that whoever became the tracker by exec had started before. */
+static bool process_is_stranger(const struct process *process, pid_t pid)
+{
+    for (size_t i = 0; i < process->stranger_count; i++)
+        if (process->strangers[i] == pid)
+            return true;
+    return false;
+}
+
 /* A process we never saw counts whole; for a member this is its last reading. */
 static void process_child_ended(void *state, pid_t pid, const struct rusage *rusage)
 {
     struct process *process = state;
     struct usage usage = usage_of(rusage);
-    struct member *member = tree_find(&process->tree, pid);
+
+    if (process_is_stranger(process, pid))
+        return;
+    process->has_reaped = true;
+    struct member *member = process->has_tree ? tree_find(&process->tree, pid) : NULL;
 
     process->reaped_switches.voluntary += (uint64_t)rusage->ru_nvcsw;
     process->reaped_switches.involuntary += (uint64_t)rusage->ru_nivcsw;
@@ -115,10 +138,16 @@ static bool read_own_io(const struct process *process, struct usage *ret_usage)
     return true;
 }
 
+/* It changes only when we have waited for somebody; a debt then has one more interval to be paid.
+ */
 static void settle_own_io(struct process *process)
 {
     struct usage usage;
 
+    if (!process->has_reaped && !process->had_reaped)
+        return;
+    process->had_reaped = process->has_reaped;
+    process->has_reaped = false;
     if (read_own_io(process, &usage))
         account_advance(&process->reaped_by_tracker, &usage, &process->ledger);
 }
@@ -131,27 +160,31 @@ struct cpu_total {
 };
 
 /*
- * Whether children were lost to /proc because nobody waits for them. The perf clock also runs while
- * a hypervisor or an interrupt has the CPU, so it is not believed without a sign of that: a member
- * that ignores SIGCHLD, a debt nobody paid, or a gap that is too wide for anything else.
+ * Whether children were lost to /proc because nobody waits for them: a member ignores SIGCHLD, a
+ * debt nobody paid, or a gap that nothing else explains.
  */
 static bool has_lost_children(struct process *process, uint64_t perf_ns, uint64_t sum_ns)
 {
     bool has_unpaid = process->ledger.forgiven[QUANTITY_CPU] > LOST_CHILDREN_NS;
-    bool has_gap = perf_ns > sum_ns + sum_ns / 5 + 50 * NS_PER_MS;
+    bool has_gap = perf_ns > sum_ns + sum_ns / 20 + 2 * LOST_CHILDREN_NS;
 
     if (has_unpaid || has_gap)
         process->has_lost_children = true;
     return process->has_lost_children;
 }
 
-/* Time that only perf has seen is split as the rest is. */
+/*
+ * The perf clock also runs while the hypervisor has the CPU, which is nobody's use: at the most all
+ * that was stolen from the host is taken off. Time that only perf has seen is split as the rest is.
+ */
 static void add_perf(struct process *process, struct cpu_total *total)
 {
     uint64_t perf_ns;
 
-    if (!perf_clock_read(process->perf_fd, &perf_ns) || perf_ns <= total->sum_ns ||
-        !has_lost_children(process, perf_ns, total->sum_ns))
+    if (!perf_clock_read(process->perf_fd, &perf_ns))
+        return;
+    perf_ns = counter_growth(perf_ns, process->stolen_ns);
+    if (perf_ns <= total->sum_ns || !has_lost_children(process, perf_ns, total->sum_ns))
         return;
     double system_share = total->sum_ns > 0 ? (double)total->system_ns / (double)total->sum_ns : 0;
     total->system_ns += (uint64_t)(system_share * (double)(perf_ns - total->sum_ns));
@@ -189,6 +222,8 @@ static void store_cpu(struct process *process, const struct tick *tick, struct s
 {
     struct cpu_total total;
 
+    if (sample->value[METRIC_CPU_STEAL] > 0)
+        process->stolen_ns += (uint64_t)(sample->value[METRIC_CPU_STEAL] * NS_PER_SEC);
     sample->text[METRIC_PROCESS_CPU_SOURCE] = read_cpu(process, &total);
     double sum_ns = publish(&process->published[QUANTITY_CPU], total.sum_ns);
     /* The sum is exact, its system part is told in ticks: that never exceeds the sum. */
@@ -234,12 +269,13 @@ static struct tree_sums sum_members(const struct process *process)
     return sums;
 }
 
-static bool read_status(const struct process *process, struct member *member)
+static bool read_status(const struct process *process, const struct member *member,
+                        struct pid_status *ret_status)
 {
     char text[PID_FILE_MAX];
 
     ssize_t got = member_file_read(&process->tree, member, member->status_fd, "status", text);
-    return got > 0 && pid_status_parse(scan_over(text, (size_t)got), &member->status);
+    return got > 0 && pid_status_parse(scan_over(text, (size_t)got), ret_status);
 }
 
 /*
@@ -248,18 +284,21 @@ static bool read_status(const struct process *process, struct member *member)
  */
 static void take_status(struct process *process, struct member *member, uint64_t tree_rss_kib)
 {
-    uint64_t peak_kib = member->status.peak_rss_kib;
+    const struct pid_status before = member->status;
+    struct pid_status *now = &member->status;
     uint64_t others_kib = counter_growth(tree_rss_kib, member->rss_pages * process->page_kib);
 
-    if (!read_status(process, member))
+    if (!read_status(process, member, now))
         return;
-    if (member->status.peak_rss_kib > peak_kib &&
-        others_kib + member->status.peak_rss_kib > process->peak_rss_kib)
-        process->peak_rss_kib = others_kib + member->status.peak_rss_kib;
-    if (member->status.ignores_children)
+    if (now->peak_rss_kib > before.peak_rss_kib &&
+        others_kib + now->peak_rss_kib > process->peak_rss_kib)
+        process->peak_rss_kib = others_kib + now->peak_rss_kib;
+    if (now->ignores_children)
         process->has_lost_children = true;
-    /* Memory can be taken from a process that does not run: look at it once in a while. */
-    member->stale = true;
+    process->seen_switches.voluntary +=
+        counter_growth(now->voluntary_switches, before.voluntary_switches);
+    process->seen_switches.involuntary +=
+        counter_growth(now->involuntary_switches, before.involuntary_switches);
 }
 
 static void read_statuses(struct process *process, uint64_t tree_rss_kib)
@@ -274,33 +313,30 @@ static void read_statuses(struct process *process, uint64_t tree_rss_kib)
     }
 }
 
-static struct switch_counts sum_switches(const struct process *process)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-    struct switch_counts sum = process->reaped_switches;
-
-    for (size_t i = 0; i < process->tree.count; i++) {
-        sum.voluntary += process->tree.members[i].status.voluntary_switches;
-        sum.involuntary += process->tree.members[i].status.involuntary_switches;
-    }
-    return sum;
+    return a > b ? a : b;
 }
 
+/* While the tree lives, what is seen of it is ahead; in the end, what we have waited for is all. */
 static void store_switches(struct process *process, struct sample *sample)
 {
-    struct switch_counts sum = sum_switches(process);
+    const struct switch_counts *seen = &process->seen_switches;
+    const struct switch_counts *reaped = &process->reaped_switches;
 
     sample->value[METRIC_PROCESS_VOLUNTARY_SWITCHES] =
-        publish(&process->published_switches.voluntary, sum.voluntary);
-    sample->value[METRIC_PROCESS_INVOLUNTARY_SWITCHES] =
-        publish(&process->published_switches.involuntary, sum.involuntary);
+        publish(&process->published_switches.voluntary, larger(seen->voluntary, reaped->voluntary));
+    sample->value[METRIC_PROCESS_INVOLUNTARY_SWITCHES] = publish(
+        &process->published_switches.involuntary, larger(seen->involuntary, reaped->involuntary));
 }
 
 /* What a running tree did before we came is not ours to tell. */
 static void leave_out_the_past(struct process *process)
 {
-    for (size_t i = 0; i < process->tree.count; i++)
-        (void)read_status(process, &process->tree.members[i]);
-    process->published_switches = sum_switches(process);
+    for (size_t i = 0; i < process->tree.count; i++) {
+        struct member *member = &process->tree.members[i];
+        (void)read_status(process, member, &member->status);
+    }
 }
 
 static void store_memory(struct process *process, const struct tick *tick,
@@ -345,11 +381,14 @@ static void store_counts(struct process *process, const struct tree_sums *sums,
 
 static void count_interval(struct process *process, uint64_t now_ns)
 {
-    tree_read_members(&process->tree);
-    tree_settle(&process->tree, &process->reaped_by_tracker, &process->ledger);
+    if (process->has_tree) {
+        tree_read_members(&process->tree);
+        tree_settle(&process->tree, &process->reaped_by_tracker, &process->ledger);
+    }
     if (process->is_ours)
         settle_own_io(process);
-    tree_find_newcomers(&process->tree, now_ns, &process->ledger);
+    if (process->has_tree)
+        tree_find_newcomers(&process->tree, now_ns, &process->ledger);
 }
 
 static void process_read(void *state, const struct tick *tick, struct sample *sample)
@@ -359,10 +398,12 @@ static void process_read(void *state, const struct tick *tick, struct sample *sa
     count_interval(process, tick->now_ns);
     if (tick->priming && !process->is_ours)
         leave_out_the_past(process);
-    if (tick->priming || !process->tree.root_seen)
+    if (tick->priming || (process->has_tree && !process->tree.root_seen))
+        return;
+    store_cpu(process, tick, sample);
+    if (!process->has_tree)
         return;
     struct tree_sums sums = sum_members(process);
-    store_cpu(process, tick, sample);
     store_memory(process, tick, &sums, sample);
     store_counts(process, &sums, sample);
     store_switches(process, sample);
@@ -404,6 +445,25 @@ static size_t kept_fds_max(void)
     return share < KEPT_FDS_MAX ? share : KEPT_FDS_MAX;
 }
 
+/* A shell that ends in `exec resource-tracker` may leave us children: they are not the command's.
+ */
+static bool note_child(void *context, const struct dirent64 *entry)
+{
+    struct process *process = context;
+    char text[PID_FILE_MAX];
+    struct pid_stat stat;
+    struct scan name = scan_over(entry->d_name, strlen(entry->d_name));
+    uint64_t pid;
+
+    if (!scan_u64(&name, &pid) || name.at != name.end || pid > INT_MAX)
+        return true;
+    ssize_t got = pid_file_read(process->proc_fd, (pid_t)pid, "stat", text);
+    if (got > 0 && pid_stat_parse(scan_over(text, (size_t)got), &stat) && stat.parent == getpid() &&
+        (pid_t)pid != process->root)
+        process->strangers[process->stranger_count++] = (pid_t)pid;
+    return process->stranger_count < sizeof process->strangers / sizeof process->strangers[0];
+}
+
 static void open_own_files(struct process *process)
 {
     process->self_io_fd = open(SYSROOT_PROC "/self/io", O_RDONLY | O_CLOEXEC);
@@ -436,6 +496,8 @@ static int process_open(const struct collect_context *context, void **ret_state)
     pss_init(&process->pss, (enum pss_mode)context->pss_mode);
     if (process->is_ours)
         open_own_files(process);
+    if (context->had_children)
+        (void)dir_each(process->proc_fd, note_child, process);
     process->cgroup = context->cgroup;
     int error = tree_open(&process->tree, process->proc_fd, process->root,
                           process->is_ours ? getpid() : 0, kept_fds_max());
@@ -443,6 +505,8 @@ static int process_open(const struct collect_context *context, void **ret_state)
         process_close(process);
         return error;
     }
+    /* In a PID namespace without a /proc of its own, numbers there are other processes'. */
+    process->has_tree = process->tree.own_namespace || !process->is_ours;
     process->ledger.slack[QUANTITY_CPU] = 2 * process->tree.tick_ns;
     process->ledger.slack[QUANTITY_STIME] = process->tree.tick_ns;
     *ret_state = process;

@@ -25,11 +25,13 @@ uint64_t pss_predict_ns(const struct member *member)
     return FIXED_COST_NS + member->rss_pages * (learned > PAGE_COST_NS ? learned : PAGE_COST_NS);
 }
 
-static bool is_due(const struct member *member, uint64_t now_ns)
+static bool is_due(const struct pss *pss, const struct tree *tree, const struct member *member,
+                   uint64_t now_ns)
 {
     if (member->rss_pages == 0 || member->state == 'Z')
         return false;
-    return member->pss_read_ns == 0 || member->pss_pages != member->rss_pages ||
+    return pss->mode == PSS_ALWAYS || member->pss_read_ns == 0 ||
+           member->pss_changes != tree->changes || member->pss_pages != member->rss_pages ||
            now_ns - member->pss_read_ns > REFRESH_NS;
 }
 
@@ -55,6 +57,7 @@ static uint64_t read_one(const struct tree *tree, struct member *member, uint64_
     if (got > 0 && pid_rollup_parse(scan_over(text, (size_t)got), &member->pss_kib))
         member->pss_read_ns = now_ns;
     member->pss_pages = member->rss_pages;
+    member->pss_changes = tree->changes;
     member->pss_tried_ns = now_ns;
     learn(member, took_ns);
     return took_ns;
@@ -73,20 +76,20 @@ void pss_read(struct pss *pss, struct tree *tree, uint64_t now_ns, uint64_t elap
 {
     if (pss->mode == PSS_NEVER)
         return;
-    pss->allowance_ns += elapsed_ns / SHARE_DIVISOR;
-    if (pss->allowance_ns > LONGEST_NS)
-        pss->allowance_ns = LONGEST_NS;
+    pss->allowance_ns += (int64_t)(elapsed_ns / SHARE_DIVISOR);
+    if (pss->allowance_ns > (int64_t)LONGEST_NS)
+        pss->allowance_ns = (int64_t)LONGEST_NS;
     for (size_t tried = 0; tried < tree->count; tried++) {
         if (pss->next >= tree->count)
             pss->next = 0;
         struct member *member = &tree->members[pss->next];
         forget_slowly(member, now_ns);
         uint64_t expected_ns = pss_predict_ns(member);
-        if (is_due(member, now_ns) && (pss->mode == PSS_ALWAYS || expected_ns <= LONGEST_NS)) {
-            if (pss->mode == PSS_AUTO && expected_ns > pss->allowance_ns)
+        if (is_due(pss, tree, member, now_ns) &&
+            (pss->mode == PSS_ALWAYS || expected_ns <= LONGEST_NS)) {
+            if (pss->mode == PSS_AUTO && (int64_t)expected_ns > pss->allowance_ns)
                 return; /* its turn comes when enough is saved up */
-            uint64_t took_ns = read_one(tree, member, now_ns);
-            pss->allowance_ns -= took_ns < pss->allowance_ns ? took_ns : pss->allowance_ns;
+            pss->allowance_ns -= (int64_t)read_one(tree, member, now_ns);
         }
         pss->next++;
     }
@@ -103,7 +106,10 @@ struct pss_sum pss_sum(const struct pss *pss, const struct tree *tree)
             sum.bytes += resident;
             continue;
         }
+        /* What it has grown by since is taken for its own: a large job was small once. */
         uint64_t share = member->pss_kib * 1024;
+        if (member->rss_pages > member->pss_pages)
+            share += (member->rss_pages - member->pss_pages) * pss->page_bytes;
         sum.bytes += share < resident ? share : resident;
         if (resident > 0 && (sum.oldest_ns == 0 || member->pss_read_ns < sum.oldest_ns))
             sum.oldest_ns = member->pss_read_ns;

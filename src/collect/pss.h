@@ -15,8 +15,8 @@ enum pss_mode { PSS_AUTO, PSS_ALWAYS, PSS_NEVER };
 struct pss {
     enum pss_mode mode;
     uint64_t page_bytes;
-    uint64_t allowance_ns; /* saved up, at most one longest reading */
-    size_t next;           /* member whose turn it is */
+    int64_t allowance_ns; /* saved up, at most one longest reading; owed, when one took longer */
+    size_t next;          /* member whose turn it is */
 };
 
 void pss_init(struct pss *pss, enum pss_mode mode);

@@ -12,7 +12,7 @@
 
 #define LOADAVG_MAX 256
 #define SLOTS_MIN 64
-#define KEPT_PER_MEMBER 3
+#define KEPT_PER_MEMBER 4
 
 /* --- the table --- */
 
@@ -70,7 +70,7 @@ static int reserve_slots(struct tree *tree, size_t count)
 static size_t count_files(const struct member *member)
 {
     return (size_t)(member->stat_fd >= 0) + (size_t)(member->io_fd >= 0) +
-           (size_t)(member->status_fd >= 0);
+           (size_t)(member->statm_fd >= 0) + (size_t)(member->status_fd >= 0);
 }
 
 static int open_or_none(const struct tree *tree, const struct member *member, const char *name)
@@ -87,6 +87,7 @@ static void keep_files(struct tree *tree, struct member *member)
         return;
     member->stat_fd = open_or_none(tree, member, "stat");
     member->io_fd = open_or_none(tree, member, "io");
+    member->statm_fd = open_or_none(tree, member, "statm");
     member->status_fd = open_or_none(tree, member, "status");
     tree->kept_fds += count_files(member);
 }
@@ -96,6 +97,7 @@ static void drop_files(struct tree *tree, struct member *member)
     tree->kept_fds -= count_files(member);
     close_fd(&member->stat_fd);
     close_fd(&member->io_fd);
+    close_fd(&member->statm_fd);
     close_fd(&member->status_fd);
 }
 
@@ -114,8 +116,8 @@ static void take_stat(const struct tree *tree, struct member *member, const stru
 
     member->parent = stat->parent;
     member->state = stat->state;
-    member->rss_pages = stat->rss_pages;
     member->threads = stat->threads;
+    member->rss_pages = stat->rss_pages;
     /* The clock is exact to the nanosecond, and the ticks are what is left without one. */
     uint64_t ticks_ns = (stat->utime_ticks + stat->stime_ticks) * tree->tick_ns;
     usage->own[QUANTITY_CPU] = member->clock_ns > 0 ? member->clock_ns : ticks_ns;
@@ -146,7 +148,8 @@ static void take_io(const struct tree *tree, struct member *member)
     member->usage.reaped[QUANTITY_WRITE] = io.write_bytes;
 }
 
-/* 0; -ESRCH when the process is gone; another error when it cannot be read just now. */
+/* 0; -ESRCH when the process is gone, -ENOENT when it cannot be seen; else it cannot be read now.
+ */
 static int read_stat(const struct tree *tree, const struct member *member,
                      struct pid_stat *ret_stat)
 {
@@ -154,11 +157,24 @@ static int read_stat(const struct tree *tree, const struct member *member,
 
     ssize_t got = member_file_read(tree, member, member->stat_fd, "stat", text);
     if (got < 0)
-        return got == -ENOENT ? -ESRCH : (int)got;
+        return (int)got;
     if (!pid_stat_parse(scan_over(text, (size_t)got), ret_stat) ||
         ret_stat->start_ticks != member->start_ticks)
         return -ESRCH;
     return 0;
+}
+
+/*
+ * Memory can be taken from a process that does not run, so this is read every time. Without it the
+ * rough figure of stat stands.
+ */
+static void take_memory(const struct tree *tree, struct member *member)
+{
+    char text[PID_FILE_MAX];
+
+    ssize_t got = member_file_read(tree, member, member->statm_fd, "statm", text);
+    if (got > 0)
+        (void)pid_statm_parse(scan_over(text, (size_t)got), &member->rss_pages);
 }
 
 static void read_member(const struct tree *tree, struct member *member)
@@ -173,7 +189,8 @@ static void read_member(const struct tree *tree, struct member *member)
         return; /* it has not run since */
     int error = read_stat(tree, member, &stat);
     if (error < 0) {
-        member->departed = error == -ESRCH;
+        /* hidepid hides one that has become another user's, but its clock still runs. */
+        member->departed = error == -ESRCH || (error == -ENOENT && !has_clock);
         return;
     }
     member->clock_ns = clock_ns;
@@ -198,6 +215,7 @@ int tree_add(struct tree *tree, pid_t pid, const struct pid_stat *stat, struct l
         .start_ticks = stat->start_ticks,
         .stat_fd = -1,
         .io_fd = -1,
+        .statm_fd = -1,
         .status_fd = -1,
         .stale = true,
     };
@@ -207,6 +225,8 @@ int tree_add(struct tree *tree, pid_t pid, const struct pid_stat *stat, struct l
         (void)pid_clock_read(pid, &member->clock_ns);
     take_stat(tree, member, stat);
     take_io(tree, member);
+    take_memory(tree, member);
+    tree->changes++;
     bool was_there = tree->tracker == 0 && stat->start_ticks < tree->began_ticks;
     account_open(&member->account, &member->usage, was_there ? NULL : ledger);
     if (pid == tree->root)
@@ -216,25 +236,63 @@ int tree_add(struct tree *tree, pid_t pid, const struct pid_stat *stat, struct l
 
 void tree_read_members(struct tree *tree)
 {
-    for (size_t i = 0; i < tree->count; i++)
-        read_member(tree, &tree->members[i]);
+    for (size_t i = 0; i < tree->count; i++) {
+        struct member *member = &tree->members[i];
+        read_member(tree, member);
+        if (!member->departed && !member->ended_here)
+            take_memory(tree, member);
+    }
 }
 
 /* --- settling --- */
 
-/* The nearest ancestor whose growth will show what a departed member used. */
-static struct account *heir_of(struct tree *tree, const struct member *member)
+/* The nearest ancestor that is left: its growth will show what a departed member used. */
+static struct member *heir_of(const struct tree *tree, const struct member *member)
 {
     /* A chain is never longer than the table; PIDs that were reused could make it a ring. */
     for (size_t steps = 0; steps <= tree->count; steps++) {
         struct member *parent = tree_find(tree, member->parent);
-        if (parent == NULL)
-            return NULL;
-        if (!parent->departed)
-            return &parent->account;
+        if (parent == NULL || !parent->departed)
+            return parent;
         member = parent;
     }
     return NULL;
+}
+
+static void owe_departures(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++) {
+        const struct member *member = &tree->members[i];
+        struct member *heir = member->departed ? heir_of(tree, member) : NULL;
+        if (heir == NULL)
+            continue;
+        if (heir->pid == member->parent)
+            account_owe(&heir->account, &member->account);
+        else
+            account_owe_stray(&heir->account, &member->account);
+    }
+}
+
+static bool has_strays(const struct account *account)
+{
+    for (int q = 0; q < QUANTITY_COUNT; q++)
+        if (account->stray[q] > 0)
+            return true;
+    return false;
+}
+
+static void pay_strays(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++) {
+        struct member *member = &tree->members[i];
+        struct member *ancestor = member;
+        for (size_t steps = 0; steps <= tree->count && has_strays(&member->account); steps++) {
+            ancestor = tree_find(tree, ancestor->parent);
+            if (ancestor == NULL || ancestor == member)
+                break;
+            account_pay_strays(&ancestor->account, &member->account);
+        }
+    }
 }
 
 static bool is_io(int quantity)
@@ -246,15 +304,17 @@ static bool is_io(int quantity)
  * We waited for it ourselves: its rusage is its last reading, own and reaped together. Its I/O is
  * in ours by now, so that of it and of its departed goes to the tracker's own account.
  */
-static void settle_ended(struct member *member, struct account *reaped_by_tracker,
-                         struct ledger *ledger)
+static void prepare_ended(struct member *member, struct account *reaped_by_tracker)
 {
     struct account *account = &member->account;
 
     for (int q = 0; q < QUANTITY_COUNT; q++) {
         if (is_io(q)) {
             reaped_by_tracker->debt[q] += account->usage.own[q] + account->usage.reaped[q] +
-                                          account->debt[q] + account->grace[q];
+                                          account->debt[q] + account->stray[q] + account->grace[q];
+            account->debt[q] = 0;
+            account->stray[q] = 0;
+            account->grace[q] = 0;
             member->usage.own[q] = account->usage.own[q];
             member->usage.reaped[q] = account->usage.reaped[q];
         } else {
@@ -262,8 +322,6 @@ static void settle_ended(struct member *member, struct account *reaped_by_tracke
             account->usage.own[q] = 0;
         }
     }
-    account_advance(account, &member->usage, ledger);
-    account_close(account, ledger);
 }
 
 static void forget(struct tree *tree)
@@ -280,6 +338,7 @@ static void forget(struct tree *tree)
     if (kept == tree->count)
         return;
     tree->count = kept;
+    tree->changes++;
     fill_slots(tree);
     /* Orphans have a new parent, which their clocks do not tell. */
     for (size_t i = 0; i < tree->count; i++)
@@ -289,20 +348,22 @@ static void forget(struct tree *tree)
 
 void tree_settle(struct tree *tree, struct account *reaped_by_tracker, struct ledger *ledger)
 {
-    for (size_t i = 0; i < tree->count; i++) {
-        const struct member *member = &tree->members[i];
-        if (!member->departed)
-            continue;
-        struct account *heir = heir_of(tree, member);
-        if (heir != NULL)
-            account_owe(heir, &member->account);
-    }
+    owe_departures(tree);
     for (size_t i = 0; i < tree->count; i++) {
         struct member *member = &tree->members[i];
         if (member->ended_here)
-            settle_ended(member, reaped_by_tracker, ledger);
-        else if (!member->departed)
-            account_advance(&member->account, &member->usage, ledger);
+            prepare_ended(member, reaped_by_tracker);
+        if (!member->departed)
+            account_receive(&member->account, &member->usage);
+    }
+    pay_strays(tree);
+    for (size_t i = 0; i < tree->count; i++) {
+        struct member *member = &tree->members[i];
+        if (member->departed)
+            continue;
+        account_count(&member->account, &member->usage, ledger);
+        if (member->ended_here)
+            account_close(&member->account, ledger);
     }
     forget(tree);
 }
@@ -338,6 +399,8 @@ int tree_open(struct tree *tree, int proc_fd, pid_t root, pid_t tracker, size_t 
         .tick_ns = tick_length_ns(),
     };
     tree->own_namespace = tree->self == getpid();
+    if (tree->self == root)
+        tree->self = 0; /* somebody wants to watch the watcher */
     tree->began_ticks = clock_ns(CLOCK_BOOTTIME) / tree->tick_ns;
     int error = reserve_slots(tree, 1);
     if (error < 0)

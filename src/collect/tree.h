@@ -28,11 +28,13 @@ struct member {
     uint64_t pss_kib;
     uint64_t pss_read_ns; /* monotonic; 0: never */
     uint64_t pss_tried_ns;
-    uint64_t pss_pages;            /* rss_pages when it was read */
+    uint64_t pss_pages;   /* rss_pages when it was read */
+    uint64_t pss_changes; /* of the tree, likewise: a fork shares pages without moving any */
     uint32_t pss_cost_ns_per_page; /* learned */
     struct pid_status status;
     int stat_fd; /* -1: opened at each reading */
     int io_fd;
+    int statm_fd;
     int status_fd;
     char state;
     bool departed;
@@ -83,6 +85,8 @@ struct tree {
     struct candidate *candidates;
     size_t candidate_count;
     size_t candidate_capacity;
+
+    uint64_t changes; /* grows when a member comes or goes */
 
     size_t kept_fds;
     size_t kept_fds_max;

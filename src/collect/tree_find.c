@@ -6,6 +6,7 @@
 #include "base/dir.h"
 #include "collect/tree.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,29 +18,45 @@
 
 /* --- candidates --- */
 
-static void consider(struct tree *tree, pid_t pid)
+/* False when it could not be looked at, though it may be there: it must be tried again. */
+static bool consider(struct tree *tree, pid_t pid)
 {
     char text[PID_FILE_MAX];
     struct candidate candidate = {.pid = pid};
 
     ssize_t got = pid_file_read(tree->proc_fd, pid, "stat", text);
-    if (got <= 0 || !pid_stat_parse(scan_over(text, (size_t)got), &candidate.stat))
-        return;
+    if (got < 0)
+        return got == -ESRCH || got == -ENOENT;
+    if (!pid_stat_parse(scan_over(text, (size_t)got), &candidate.stat))
+        return true;
     struct candidate *candidates = array_grow(tree->candidates, &tree->candidate_capacity,
                                               tree->candidate_count + 1, sizeof *candidates);
     if (candidates == NULL)
-        return;
+        return false;
     tree->candidates = candidates;
     tree->candidates[tree->candidate_count++] = candidate;
+    return true;
+}
+
+/* The root of a running tree is what has its number when we attach, and nothing that comes later.
+ */
+static bool is_root(const struct tree *tree, const struct candidate *candidate)
+{
+    return candidate->pid == tree->root && !tree->root_seen &&
+           (tree->tracker != 0 || tree->listed_ns == 0);
+}
+
+/* Adopted, and not left to us by whoever became the tracker by exec. */
+static bool is_adopted(const struct tree *tree, const struct candidate *candidate)
+{
+    return tree->tracker != 0 && candidate->stat.parent == tree->tracker &&
+           candidate->stat.start_ticks >= tree->began_ticks;
 }
 
 static bool belongs(const struct tree *tree, const struct candidate *candidate)
 {
-    if (candidate->pid == tree->root && !tree->root_seen)
-        return true;
-    if (tree->tracker != 0 && candidate->stat.parent == tree->tracker)
-        return true;
-    return tree_find(tree, candidate->stat.parent) != NULL;
+    return is_root(tree, candidate) || is_adopted(tree, candidate) ||
+           tree_find(tree, candidate->stat.parent) != NULL;
 }
 
 /* A parent may stand behind its child in the list, so as long as one was added, look again. */
@@ -82,10 +99,7 @@ static bool try_pid(struct tree *tree, pid_t pid)
 
     if (pid == tree->self || tree_find(tree, pid) != NULL)
         return true;
-    if (!pid_clock_read(pid, &clock_ns))
-        return false;
-    consider(tree, pid);
-    return true;
+    return pid_clock_read(pid, &clock_ns) && consider(tree, pid);
 }
 
 /* A PID is given out before its process can be seen: the latest ones get a second chance. */
@@ -147,14 +161,14 @@ static bool list_entry(void *context, const struct dirent64 *entry)
     struct foreigner found = {.pid = (pid_t)pid, .inode = entry->d_ino};
     if (found.pid == tree->self || tree_find(tree, found.pid) != NULL)
         return true;
+    if (!is_known_foreigner(tree, &found) && !consider(tree, found.pid))
+        return true;
     struct foreigner *listing = array_grow(tree->listing, &tree->listing_capacity,
                                            tree->listing_count + 1, sizeof *listing);
     if (listing == NULL)
         return false;
     tree->listing = listing;
     tree->listing[tree->listing_count++] = found;
-    if (!is_known_foreigner(tree, &found))
-        consider(tree, found.pid);
     return true;
 }
 
@@ -189,12 +203,22 @@ static void swap_listing(struct tree *tree)
     tree->listing_capacity = spare_capacity;
 }
 
+/* The kernel lists in the order of PIDs; sorting, which would allocate, is for copies of a /proc.
+ */
+static void sort_listing(struct tree *tree)
+{
+    for (size_t i = 1; i < tree->listing_count; i++)
+        if (tree->listing[i - 1].pid > tree->listing[i].pid) {
+            qsort(tree->listing, tree->listing_count, sizeof tree->listing[0], by_pid);
+            return;
+        }
+}
+
 static void find_by_listing(struct tree *tree, struct ledger *ledger)
 {
     tree->listing_count = 0;
     int error = dir_each(tree->proc_fd, list_entry, tree);
-    if (tree->listing_count > 0)
-        qsort(tree->listing, tree->listing_count, sizeof tree->listing[0], by_pid);
+    sort_listing(tree);
     take_members(tree, ledger);
     drop_undecided(tree);
     if (error == 0)
@@ -206,7 +230,7 @@ static void find_by_listing(struct tree *tree, struct ledger *ledger)
 /* Our own tree consists of the command alone when it begins. */
 static bool is_first_look_at_own(const struct tree *tree)
 {
-    return tree->listed_ns == 0 && tree->tracker != 0;
+    return !tree->root_seen && tree->tracker != 0;
 }
 
 void tree_find_newcomers(struct tree *tree, uint64_t now_ns, struct ledger *ledger)
@@ -217,7 +241,7 @@ void tree_find_newcomers(struct tree *tree, uint64_t now_ns, struct ledger *ledg
 
     tree->candidate_count = 0;
     if (is_first_look_at_own(tree)) {
-        consider(tree, tree->root);
+        (void)consider(tree, tree->root);
         take_members(tree, ledger);
         tree->listed_ns = now_ns;
     } else if (must_list || tree->listed_ns == 0) {

@@ -174,6 +174,7 @@ void writer_line(struct writer *writer, const struct buf *line)
         writer_flush(writer);
         return;
     }
+    buf_reset(&writer->pending);
     size_t done = write_out(writer, line->data, line->size);
     if (done < line->size && !writer->dead)
         buf_bytes(&writer->pending, line->data + done, line->size - done);

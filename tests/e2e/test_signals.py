@@ -112,8 +112,11 @@ def test_ignored_signal_stays_ignored_while_watching(number):
 
 
 def test_stop_and_continue_reach_the_command(listener):
-    """SIGTSTP sent to the tracker alone stops both; SIGCONT wakes both."""
-    with started("--quiet", "--", *listener.command) as tracker:
+    """SIGTSTP sent to the tracker alone stops both; SIGCONT wakes both.
+
+    In a process group of their own: one without a parent outside it cannot be stopped.
+    """
+    with started("--quiet", "--", *listener.command, step=os.setpgrp) as tracker:
         command = listener.pid()
         tracker.send_signal(signal.SIGTSTP)
         wait_until(lambda: process_state(command) == "T", "the command to stop")

@@ -376,7 +376,7 @@ static void test_never_reading_shares_gives_the_resident_size(void **state)
 static void test_shares_tell_their_age(void **state)
 {
     (void)state;
-    context.pss_mode = PSS_ALWAYS;
+    context.pss_mode = PSS_AUTO;
     put_root();
     proc_pss(&proc, ROOT, 512);
     assert_int_equal(start(), 0);

@@ -25,7 +25,7 @@ static void read_every_signal(void)
         CHECK(kill(getpid(), passed_on[i]) == 0);
         CHECK(signals_next(&signals, &info) == 1);
         CHECK((int)info.ssi_signo == passed_on[i]);
-        CHECK(!signal_reached_command(&info));
+        CHECK(!signal_reached_command(&info, getpid()));
         CHECK(signals_next(&signals, &info) == 0);
     }
     signals_close(&signals);
@@ -172,13 +172,14 @@ static void test_terminal_is_told_by_the_code(void **state)
     struct signalfd_siginfo info = {.ssi_signo = SIGINT, .ssi_code = SI_KERNEL};
 
     (void)state;
-    assert_true(signal_reached_command(&info));
+    assert_true(signal_reached_command(&info, getpid()));
+    assert_false(signal_reached_command(&info, 1)); /* not in our process group */
     info.ssi_code = SI_USER;
-    assert_false(signal_reached_command(&info));
+    assert_false(signal_reached_command(&info, getpid()));
     info.ssi_code = SI_QUEUE;
-    assert_false(signal_reached_command(&info));
+    assert_false(signal_reached_command(&info, getpid()));
     info.ssi_code = SI_TKILL;
-    assert_false(signal_reached_command(&info));
+    assert_false(signal_reached_command(&info, getpid()));
 }
 
 int main(void)

@@ -186,10 +186,12 @@ static void test_command_finds_the_original_signals(void **state)
     (void)state;
     in_child(show_signals);
     char *text = scratch_read(&dir, "out");
-    char wanted[128];
-    snprintf(wanted, sizeof wanted, "SigBlk:\t%016llx\nSigIgn:\t%016llx\n", 1ull << (SIGUSR2 - 1),
-             1ull << (SIGCHLD - 1));
-    assert_string_equal(text, wanted);
+    unsigned long long blocked;
+    unsigned long long ignored;
+    const unsigned long long ours = (1ull << 31) - 1; /* not the C library's own at 32 and 33 */
+    assert_int_equal(sscanf(text, "SigBlk: %llx SigIgn: %llx", &blocked, &ignored), 2);
+    assert_int_equal(blocked & ours, 1ull << (SIGUSR2 - 1));
+    assert_int_equal(ignored & ours, 1ull << (SIGCHLD - 1));
     free(text);
 }
 
