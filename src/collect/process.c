@@ -1,10 +1,7 @@
 /*
  * Figures of the tracked process tree. Who is in it: tree.h; how use is counted once: ledger.h;
- * proportional memory under a budget: pss.h. CPU time comes from the exactest source there is:
- *
- *   cgroup     --cgroup: the kernel's own sum
- *   proc       the sum over /proc, exact when every child is waited for
- *   proc+perf  where children are not: the larger of that sum and a perf clock that they inherit
+ * proportional memory under a budget: pss.h; CPU time from the exactest source there is:
+ * tree_cpu.h.
  *
  * Everything published is the growth of a running total, and what one interval cannot show the next
  * one does, so a run's sum is right whatever happened in between.
@@ -12,10 +9,10 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "collect/collector.h"
-#include "collect/job_cgroup.h"
 #include "collect/perf_clock.h"
 #include "collect/pss.h"
 #include "collect/tree.h"
+#include "collect/tree_cpu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +28,6 @@
 #define KEPT_FDS_MAX 4096
 #define KEPT_FDS_RESERVE 32
 #define KEPT_FDS_LIMIT (2 * KEPT_FDS_MAX + KEPT_FDS_RESERVE)
-#define LOST_CHILDREN_NS (20 * NS_PER_MS)
 #define BYTES_PER_MIB (1024.0 * 1024.0)
 
 struct switch_counts {
@@ -53,12 +49,9 @@ struct process {
     struct account reaped_by_tracker; /* I/O of children we waited for has become ours */
     int self_io_fd;
     int self_task_io_fd;
-    int perf_fd;
-    struct job_cgroup *cgroup; /* borrowed; NULL: none */
+    struct tree_cpu cpu;
     struct pss pss;
     uint64_t published[QUANTITY_COUNT];
-    uint64_t stolen_ns;     /* by the hypervisor from the host, since the start */
-    bool has_lost_children; /* /proc alone does not tell all of the tree's CPU time */
 
     size_t next_status;
     struct switch_counts seen_switches;   /* of main threads, while they lived */
@@ -154,60 +147,6 @@ static void settle_own_io(struct process *process)
 
 /* --- CPU --- */
 
-struct cpu_total {
-    uint64_t sum_ns; /* user and system */
-    uint64_t system_ns;
-};
-
-/*
- * Whether children were lost to /proc because nobody waits for them: a member ignores SIGCHLD, a
- * debt nobody paid, or a gap that nothing else explains.
- */
-static bool has_lost_children(struct process *process, uint64_t perf_ns, uint64_t sum_ns)
-{
-    bool has_unpaid = process->ledger.forgiven[QUANTITY_CPU] > LOST_CHILDREN_NS;
-    bool has_gap = perf_ns > sum_ns + sum_ns / 20 + 2 * LOST_CHILDREN_NS;
-
-    if (has_unpaid || has_gap)
-        process->has_lost_children = true;
-    return process->has_lost_children;
-}
-
-/*
- * The perf clock also runs while the hypervisor has the CPU, which is nobody's use: at the most all
- * that was stolen from the host is taken off. Time that only perf has seen is split as the rest is.
- */
-static void add_perf(struct process *process, struct cpu_total *total)
-{
-    uint64_t perf_ns;
-
-    if (!perf_clock_read(process->perf_fd, &perf_ns))
-        return;
-    perf_ns = counter_growth(perf_ns, process->stolen_ns);
-    if (perf_ns <= total->sum_ns || !has_lost_children(process, perf_ns, total->sum_ns))
-        return;
-    double system_share = total->sum_ns > 0 ? (double)total->system_ns / (double)total->sum_ns : 0;
-    total->system_ns += (uint64_t)(system_share * (double)(perf_ns - total->sum_ns));
-    total->sum_ns = perf_ns;
-}
-
-static const char *read_cpu(struct process *process, struct cpu_total *ret_total)
-{
-    uint64_t user_ns;
-
-    if (process->cgroup != NULL &&
-        job_cgroup_read(process->cgroup, &user_ns, &ret_total->system_ns)) {
-        ret_total->sum_ns = user_ns + ret_total->system_ns;
-        return "cgroup";
-    }
-    ret_total->sum_ns = process->ledger.total[QUANTITY_CPU];
-    ret_total->system_ns = process->ledger.total[QUANTITY_STIME];
-    if (process->perf_fd < 0)
-        return "proc";
-    add_perf(process, ret_total);
-    return process->has_lost_children ? "proc+perf" : "proc";
-}
-
 /* Growth since it was last published. A total that fell back publishes nothing until it is ahead.
  */
 static double publish(uint64_t *published, uint64_t total)
@@ -223,8 +162,9 @@ static void store_cpu(struct process *process, const struct tick *tick, struct s
     struct cpu_total total;
 
     if (sample->value[METRIC_CPU_STEAL] > 0)
-        process->stolen_ns += (uint64_t)(sample->value[METRIC_CPU_STEAL] * NS_PER_SEC);
-    sample->text[METRIC_PROCESS_CPU_SOURCE] = read_cpu(process, &total);
+        process->cpu.stolen_ns += (uint64_t)(sample->value[METRIC_CPU_STEAL] * NS_PER_SEC);
+    sample->text[METRIC_PROCESS_CPU_SOURCE] =
+        tree_cpu_read(&process->cpu, &process->ledger, &total);
     double sum_ns = publish(&process->published[QUANTITY_CPU], total.sum_ns);
     /* The sum is exact, its system part is told in ticks: that never exceeds the sum. */
     uint64_t system_ns = counter_growth(total.system_ns, process->published[QUANTITY_STIME]);
@@ -294,7 +234,7 @@ static void take_status(struct process *process, struct member *member, uint64_t
         others_kib + now->peak_rss_kib > process->peak_rss_kib)
         process->peak_rss_kib = others_kib + now->peak_rss_kib;
     if (now->ignores_children)
-        process->has_lost_children = true;
+        process->cpu.has_lost_children = true;
     process->seen_switches.voluntary +=
         counter_growth(now->voluntary_switches, before.voluntary_switches);
     process->seen_switches.involuntary +=
@@ -414,8 +354,8 @@ static void process_close(void *state)
     struct process *process = state;
 
     tree_close(&process->tree);
-    if (process->perf_fd >= 0)
-        close(process->perf_fd);
+    if (process->cpu.perf_fd >= 0)
+        close(process->cpu.perf_fd);
     if (process->self_io_fd >= 0)
         close(process->self_io_fd);
     if (process->self_task_io_fd >= 0)
@@ -468,7 +408,7 @@ static void open_own_files(struct process *process)
 {
     process->self_io_fd = open(SYSROOT_PROC "/self/io", O_RDONLY | O_CLOEXEC);
     process->self_task_io_fd = open(SYSROOT_PROC "/thread-self/io", O_RDONLY | O_CLOEXEC);
-    process->perf_fd = perf_clock_open(process->root);
+    process->cpu.perf_fd = perf_clock_open(process->root);
 
     /* Whoever became the tracker by exec may have waited for children before. */
     struct usage before;
@@ -488,7 +428,7 @@ static int process_open(const struct collect_context *context, void **ret_state)
     process->is_ours = context->tracked_is_ours;
     process->self_io_fd = -1;
     process->self_task_io_fd = -1;
-    process->perf_fd = -1;
+    process->cpu.perf_fd = -1;
     process->page_kib = (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
     /* A command of ours has its number in our /proc, whatever --procfs shows of others. */
     process->proc_fd = process->is_ours ? open(SYSROOT_PROC, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -498,7 +438,7 @@ static int process_open(const struct collect_context *context, void **ret_state)
         open_own_files(process);
     if (context->had_children)
         (void)dir_each(process->proc_fd, note_child, process);
-    process->cgroup = context->cgroup;
+    process->cpu.cgroup = context->cgroup;
     int error = tree_open(&process->tree, process->proc_fd, process->root,
                           process->is_ours ? getpid() : 0, kept_fds_max());
     if (error < 0) {

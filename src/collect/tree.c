@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -164,6 +165,36 @@ static int read_stat(const struct tree *tree, const struct member *member,
     return 0;
 }
 
+struct thread_search {
+    int task_fd;
+    pid_t main_thread;
+    uint64_t rss_pages;
+};
+
+static bool look_at_thread(void *context, const struct dirent64 *entry)
+{
+    struct thread_search *search = context;
+    struct scan name = scan_over(entry->d_name, strlen(entry->d_name));
+    char text[PID_FILE_MAX];
+    uint64_t thread;
+
+    if (!scan_u64(&name, &thread) || name.at != name.end || thread > INT_MAX ||
+        (pid_t)thread == search->main_thread)
+        return true;
+    ssize_t got = pid_file_read(search->task_fd, (pid_t)thread, "statm", text);
+    return got <= 0 || !pid_statm_parse(scan_over(text, (size_t)got), &search->rss_pages);
+}
+
+/* A main thread that has ended has no memory any more, but the others still have theirs. */
+static void take_memory_of_threads(const struct tree *tree, struct member *member)
+{
+    cleanup_fd int task_fd = pid_file_open(tree->proc_fd, member->pid, "task");
+    struct thread_search search = {.task_fd = task_fd, .main_thread = member->pid};
+
+    if (task_fd >= 0 && dir_each(task_fd, look_at_thread, &search) == 0)
+        member->rss_pages = search.rss_pages;
+}
+
 /*
  * Memory can be taken from a process that does not run, so this is read every time. Without it the
  * rough figure of stat stands.
@@ -172,6 +203,10 @@ static void take_memory(const struct tree *tree, struct member *member)
 {
     char text[PID_FILE_MAX];
 
+    if (member->state == 'Z' && member->threads > 1) {
+        take_memory_of_threads(tree, member);
+        return;
+    }
     ssize_t got = member_file_read(tree, member, member->statm_fd, "statm", text);
     if (got > 0)
         (void)pid_statm_parse(scan_over(text, (size_t)got), &member->rss_pages);
