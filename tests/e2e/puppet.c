@@ -212,7 +212,8 @@ static void *thread_hold_memory(void *mib)
     if (memory == NULL)
         die("malloc");
     memset(memory, 1, bytes + 1);
-    sleep_ms(20); /* the first thread is gone by then */
+    __asm__ volatile("" : : "r"(memory) : "memory"); /* or the compiler leaves both out */
+    sleep_ms(20);                                    /* the first thread is gone by then */
     say_ready();
     hold();
 }

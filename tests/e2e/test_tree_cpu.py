@@ -31,9 +31,10 @@ def check(tmp_path, record_property, source, interval, *command, only_perf_sees=
     record_property("error", f"{run.error:+.4f} of {run.truth:.3f}")
     allowed = allowed_error(run.truth, source)
     assert run.truth > 0.3
-    assert -allowed <= run.error, f"stolen {stolen(run.samples)}, from {sources(run)}"
     if only_perf_sees:
-        allowed += stolen(run.samples)
+        # A gap is believed from 4 % and 30 ms, and what was stolen from the host is taken off.
+        allowed = max(allowed, 0.04 * run.truth + 0.04) + stolen(run.samples)
+    assert -allowed <= run.error, f"stolen {stolen(run.samples)}, from {sources(run)}"
     assert run.error <= allowed, f"stolen {stolen(run.samples)}, from {sources(run)}"
     assert interval < 10 or len(run.samples) == 1
     check_bounds(run.samples)
