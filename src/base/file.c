@@ -76,9 +76,9 @@ int file_read(struct file *file)
             pread_retrying(file->fd, file->data + size, file->capacity - size, (off_t)size);
         if (got < 0)
             return (int)got;
-        if (got == 0)
-            break;
         size += (size_t)got;
+        if (got == 0 || (file->one_record && size < file->capacity))
+            break;
     }
     file->size = size;
     return 0;

@@ -1,7 +1,8 @@
 /*
  * Reading kernel files. `struct file` keeps its descriptor and buffer: a read is preads from
  * offset 0 to the end, with no open, close or allocation once the buffer has grown to fit.
- * A short pread of a seq file is not its end, so only a read of nothing is.
+ * A short pread of a seq file is not its end, so only a read of nothing is; except where the kernel
+ * makes the whole content as one record (stat, meminfo, loadavg), which saves a system call.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -16,7 +17,8 @@ struct file {
     char *data;
     size_t size;
     size_t capacity;
-    size_t max; /* content beyond this is cut off at the last whole line */
+    size_t max;      /* content beyond this is cut off at the last whole line */
+    bool one_record; /* set after opening: a read that does not fill the buffer has it all */
 };
 
 /* `initial` bytes are allocated now; the buffer may grow to `max`. */

@@ -235,6 +235,8 @@ static int cpu_open(const struct collect_context *context, void **ret_state)
     /* A file that is missing reads as unavailable. */
     (void)file_open(&cpu->stat, root->proc_fd, "stat", STAT_INITIAL, STAT_MAX);
     (void)file_open(&cpu->loadavg, root->proc_fd, "loadavg", LOADAVG_MAX, LOADAVG_MAX);
+    cpu->stat.one_record = root->proc_is_procfs;
+    cpu->loadavg.one_record = root->proc_is_procfs;
     *ret_state = cpu;
     return 0;
 }

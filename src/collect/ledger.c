@@ -31,12 +31,14 @@ void account_owe(struct account *ancestor, const struct account *departed)
 {
     for (int q = 0; q < QUANTITY_COUNT; q++)
         ancestor->debt[q] += owed_for(departed, q);
+    ancestor->in_debt = true;
 }
 
 void account_owe_stray(struct account *ancestor, const struct account *departed)
 {
     for (int q = 0; q < QUANTITY_COUNT; q++)
         ancestor->stray[q] += owed_for(departed, q);
+    ancestor->in_debt = true;
 }
 
 /* Pays as much of a debt as there is, and returns what is then left of it. */
@@ -66,12 +68,14 @@ void account_pay_strays(struct account *ancestor, struct account *account)
 
 void account_count(struct account *account, const struct usage *usage, struct ledger *ledger)
 {
+    account->in_debt = false;
     for (int q = 0; q < QUANTITY_COUNT; q++) {
         uint64_t waits = smaller(account->unpaid[q], ledger->slack[q]);
 
         ledger->total[q] += growth(usage->own[q], account->usage.own[q]) + account->arrived[q];
         ledger->forgiven[q] += account->unpaid[q] - waits;
         account->grace[q] = account->debt[q] + account->stray[q] + waits;
+        account->in_debt |= account->grace[q] > 0;
         account->debt[q] = 0;
         account->stray[q] = 0;
         account->arrived[q] = 0;

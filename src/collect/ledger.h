@@ -14,6 +14,7 @@
 #ifndef COLLECT_LEDGER_H
 #define COLLECT_LEDGER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum quantity {
@@ -33,7 +34,8 @@ struct usage {
 };
 
 struct account {
-    struct usage usage;             /* as last counted */
+    bool in_debt;       /* something is owed: it must be counted even without a new reading */
+    struct usage usage; /* as last counted */
     uint64_t debt[QUANTITY_COUNT];  /* of members that departed since the last reading */
     uint64_t stray[QUANTITY_COUNT]; /* of those whose parents departed too; see account_owe_stray */
     uint64_t grace[QUANTITY_COUNT]; /* what is left of the debts before those */

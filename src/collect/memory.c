@@ -135,6 +135,7 @@ static int memory_open(const struct collect_context *context, void **ret_state)
         memory_close(memory);
         return error;
     }
+    memory->meminfo.one_record = root->proc_is_procfs;
     *ret_state = memory;
     return 0;
 }

@@ -51,6 +51,7 @@ static int self_open(const struct collect_context *context, void **ret_state)
         return -ENOMEM;
     self->page_mib = (double)sysconf(_SC_PAGESIZE) / (1024 * 1024);
     (void)file_open(&self->statm, AT_FDCWD, SYSROOT_PROC "/self/statm", STATM_MAX, STATM_MAX);
+    self->statm.one_record = true;
     *ret_state = self;
     return 0;
 }

@@ -217,6 +217,7 @@ static void read_member(const struct tree *tree, struct member *member)
     struct pid_stat stat;
     uint64_t clock_ns = 0;
 
+    member->is_fresh = false;
     if (member->ended_here)
         return;
     bool has_clock = tree->own_namespace && pid_clock_read(member->pid, &clock_ns);
@@ -228,6 +229,7 @@ static void read_member(const struct tree *tree, struct member *member)
         member->departed = error == -ESRCH || (error == -ENOENT && !has_clock);
         return;
     }
+    member->is_fresh = true;
     member->clock_ns = clock_ns;
     member->stale = !has_clock;
     take_stat(tree, member, &stat);
@@ -321,6 +323,8 @@ static void pay_strays(struct tree *tree)
     for (size_t i = 0; i < tree->count; i++) {
         struct member *member = &tree->members[i];
         struct member *ancestor = member;
+        if (!member->account.in_debt)
+            continue;
         for (size_t steps = 0; steps <= tree->count && has_strays(&member->account); steps++) {
             ancestor = tree_find(tree, ancestor->parent);
             if (ancestor == NULL || ancestor == member)
@@ -381,6 +385,12 @@ static void forget(struct tree *tree)
             tree->members[i].stale = true;
 }
 
+/* Most members of a large tree sleep; nothing is to be counted of them. */
+static bool has_news(const struct member *member)
+{
+    return !member->departed && (member->is_fresh || member->ended_here || member->account.in_debt);
+}
+
 void tree_settle(struct tree *tree, struct account *reaped_by_tracker, struct ledger *ledger)
 {
     owe_departures(tree);
@@ -388,13 +398,13 @@ void tree_settle(struct tree *tree, struct account *reaped_by_tracker, struct le
         struct member *member = &tree->members[i];
         if (member->ended_here)
             prepare_ended(member, reaped_by_tracker);
-        if (!member->departed)
+        if (has_news(member))
             account_receive(&member->account, &member->usage);
     }
     pay_strays(tree);
     for (size_t i = 0; i < tree->count; i++) {
         struct member *member = &tree->members[i];
-        if (member->departed)
+        if (!has_news(member))
             continue;
         account_count(&member->account, &member->usage, ledger);
         if (member->ended_here)
@@ -442,6 +452,7 @@ int tree_open(struct tree *tree, int proc_fd, pid_t root, pid_t tracker, size_t 
         return error;
     /* Without it, newcomers are found by listing /proc. */
     (void)file_open(&tree->loadavg, proc_fd, "loadavg", LOADAVG_MAX, LOADAVG_MAX);
+    tree->loadavg.one_record = tree->own_namespace;
     return 0;
 }
 

@@ -37,6 +37,7 @@ struct member {
     int statm_fd;
     int status_fd;
     char state;
+    bool is_fresh; /* `usage` is of this interval */
     bool departed;
     bool ended_here;    /* reaped by the tracker: `usage` is final */
     bool io_unreadable; /* another user's */
