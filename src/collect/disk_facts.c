@@ -38,8 +38,9 @@ bool disk_name_of_multipath(const char *name, char *ret_head)
     size_t digits = strspn(name + controller + (name[controller] == 'c'), "0123456789");
     if (name[controller] != 'c' || digits == 0 || name[controller + 1 + digits] != 'n')
         return false;
+    const char *rest = name + controller + 1 + digits;
     memcpy(ret_head, name, controller);
-    strcpy(ret_head + controller, name + controller + 1 + digits);
+    memcpy(ret_head + controller, rest, strlen(rest) + 1);
     return true;
 }
 

@@ -105,7 +105,7 @@ static bool try_pid(struct tree *tree, pid_t pid)
 /* A PID is given out before its process can be seen: the latest ones get a second chance. */
 static void try_new_pids(struct tree *tree, pid_t last)
 {
-    pid_t absent[sizeof tree->absent / sizeof tree->absent[0]];
+    pid_t absent[sizeof tree->absent / sizeof tree->absent[0]] = {0};
     size_t absent_count = 0;
 
     for (size_t i = 0; i < tree->absent_count; i++)
