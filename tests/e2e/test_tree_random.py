@@ -27,10 +27,9 @@ def check_ignoring(tmp_path, record_property, seed, seconds, source, interval):
     record_property("error", f"{run.error:+.4f} of {run.truth:.3f}")
     check_bounds(run.samples)
     allowed = allowed_error(run.truth, "proc")
-    assert run.error >= -allowed
-    if source == "perf":
-        allowed += stolen(run.samples)
-    assert run.error <= allowed
+    if source == "perf": # which is believed from a gap of 4 % and 30 ms on
+        allowed = max(allowed, 0.04 * run.truth + 0.04) + stolen(run.samples)
+    assert -allowed <= run.error <= allowed
 
 
 @pytest.mark.parametrize("seed", SEEDS)
