@@ -240,7 +240,7 @@ static int run_command(struct tracker *tracker)
     if (error < 0) {
         log_say("cannot run %s: %s", name, strerror(-error));
         sinks_cancel(tracker->sinks);
-        return child_exec_status(error, name);
+        return child_exec_status(error);
     }
     sinks_begin(tracker->sinks);
     sample_until_the_end(tracker);

@@ -12,6 +12,24 @@
 #define STATUS_NOT_FOUND 127
 #define STATUS_NOT_EXECUTABLE 126
 
+/* exec also says EACCES when a folder of PATH is closed to us and no other has the command. */
+static bool is_in_path(const char *command)
+{
+    const char *path = getenv("PATH");
+    char candidate[PATH_MAX];
+
+    if (strchr(command, '/') != NULL || path == NULL)
+        return true;
+    while (*path != '\0') {
+        size_t length = strcspn(path, ":");
+        int size = snprintf(candidate, sizeof candidate, "%.*s/%s", (int)length, path, command);
+        if (size > 0 && (size_t)size < sizeof candidate && access(candidate, F_OK) == 0)
+            return true;
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
 /* In the child. Every descriptor of ours is closed by exec. */
 static _Noreturn void wait_and_exec(int hold_fd, int result_fd, char *const *command,
                                     const struct signals *signals)
@@ -27,10 +45,10 @@ static _Noreturn void wait_and_exec(int hold_fd, int result_fd, char *const *com
 
     signals_restore(signals);
     execvp(command[0], command);
-    int error = errno;
+    int error = errno == EACCES && !is_in_path(command[0]) ? ENOENT : errno;
     ssize_t ignored = write(result_fd, &error, sizeof error);
     (void)ignored;
-    _exit(child_exec_status(-error, command[0]));
+    _exit(child_exec_status(-error));
 }
 
 int child_hold(struct child *child, char *const *command, const struct signals *signals)
@@ -86,29 +104,9 @@ int child_exec_result(struct child *child)
     return got == (ssize_t)sizeof error ? -error : 0;
 }
 
-/* exec also says EACCES when a folder of PATH is closed to us and no other has the command. */
-static bool is_in_path(const char *command)
+int child_exec_status(int exec_error)
 {
-    const char *path = getenv("PATH");
-    char candidate[PATH_MAX];
-
-    if (strchr(command, '/') != NULL || path == NULL)
-        return true;
-    while (*path != '\0') {
-        size_t length = strcspn(path, ":");
-        int size = snprintf(candidate, sizeof candidate, "%.*s/%s", (int)length, path, command);
-        if (size > 0 && (size_t)size < sizeof candidate && access(candidate, F_OK) == 0)
-            return true;
-        path += length + (path[length] == ':');
-    }
-    return false;
-}
-
-int child_exec_status(int exec_error, const char *command)
-{
-    bool is_missing = exec_error == -ENOENT || (exec_error == -EACCES && !is_in_path(command));
-
-    return is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    return exec_error == -ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
 void child_close(struct child *child)

@@ -24,7 +24,7 @@ int child_release(struct child *child);
 int child_exec_result(struct child *child);
 
 /* 127 for a command that is not there, 126 for one that cannot be executed. */
-int child_exec_status(int exec_error, const char *command);
+int child_exec_status(int exec_error);
 
 void child_close(struct child *child);
 

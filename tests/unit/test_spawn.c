@@ -153,14 +153,11 @@ static void test_commands_that_cannot_be_run(void **state)
 static void test_exit_status_of_exec_errors(void **state)
 {
     (void)state;
-    assert_int_equal(child_exec_status(-ENOENT, "./x"), 127);
-    /* Refused by a folder of PATH, and in no other: the command is not there. */
-    assert_int_equal(child_exec_status(-EACCES, "no-command-has-this-name"), 127);
-    assert_int_equal(child_exec_status(-EACCES, "sh"), 126);
-    assert_int_equal(child_exec_status(-EACCES, "./x"), 126);
-    assert_int_equal(child_exec_status(-ENOEXEC, "./x"), 126);
-    assert_int_equal(child_exec_status(-E2BIG, "./x"), 126);
-    assert_int_equal(child_exec_status(-ENOMEM, "./x"), 126);
+    assert_int_equal(child_exec_status(-ENOENT), 127);
+    assert_int_equal(child_exec_status(-EACCES), 126);
+    assert_int_equal(child_exec_status(-ENOEXEC), 126);
+    assert_int_equal(child_exec_status(-E2BIG), 126);
+    assert_int_equal(child_exec_status(-ENOMEM), 126);
 }
 
 static void show_signals(void)
