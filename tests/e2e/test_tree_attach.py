@@ -228,7 +228,8 @@ def test_faults_and_switches_since_attaching_are_counted():
             watched("switch", 3000)
         faults = 100 * (1 << 20) // os.sysconf("SC_PAGESIZE")
         assert sum(sample["process"]["minor_faults"] for sample in watched.samples) >= faults / 20
-        assert sum(sample["process"]["voluntary_switches"] for sample in watched.samples) >= 3000
+        # Now and then a sleep is over before it has begun.
+        assert sum(sample["process"]["voluntary_switches"] for sample in watched.samples) >= 2900
 
 
 # --- the root ends early ---
