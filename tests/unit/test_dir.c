@@ -1,27 +1,11 @@
 #include "base/dir.h"
 
-#include "scratch.h"
+#include "scratch_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-
-static struct scratch dir;
-
-static int make(void **state)
-{
-    (void)state;
-    scratch_make(&dir);
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    scratch_remove(&dir);
-    return 0;
-}
 
 struct seen {
     size_t files;

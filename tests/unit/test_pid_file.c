@@ -2,6 +2,7 @@
 
 #include "in_child.h"
 #include "proc_fixture.h"
+#include "scratch_dir.h"
 
 #include "base/clock.h"
 
@@ -14,22 +15,6 @@
     "18446744073709551615 94290792304640 94290792324521 140723719378416 0 0 0 0 0 0 0 0 0 17 0 0 " \
     "0 0 0 0 94290792340528 94290792342144 94291208228864 140723719379596 140723719379672 "        \
     "140723719379672 140723719380971 0\n"
-
-static struct scratch dir;
-
-static int make(void **state)
-{
-    (void)state;
-    scratch_make(&dir);
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    scratch_remove(&dir);
-    return 0;
-}
 
 /*
  * Copies the text to a block of exactly its size, so that the address sanitizer sees every byte

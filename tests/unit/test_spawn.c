@@ -1,25 +1,10 @@
 #include "child/spawn.h"
 #include "in_child.h"
+#include "scratch_dir.h"
 
 #include <linux/close_range.h>
 #include <sched.h>
 #include <sys/syscall.h>
-
-static struct scratch dir;
-
-static int make(void **state)
-{
-    (void)state;
-    scratch_make(&dir);
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    scratch_remove(&dir);
-    return 0;
-}
 
 /* Runs a command to its end; its output goes to the file "out". Returns its wait status. */
 static int run(char *const *command, const struct signals *signals, int *ret_result)

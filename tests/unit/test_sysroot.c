@@ -1,23 +1,7 @@
 #include "base/sysroot.h"
-#include "scratch.h"
+#include "scratch_dir.h"
 
 #include <sys/statvfs.h>
-
-static struct scratch dir;
-
-static int make(void **state)
-{
-    (void)state;
-    scratch_make(&dir);
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    scratch_remove(&dir);
-    return 0;
-}
 
 static bool is_same_directory(int fd, const char *path)
 {

@@ -2,24 +2,9 @@
 #include "app/tracker.h"
 #include "in_child.h"
 #include "json_check.h"
+#include "scratch_dir.h"
 
 #include <sys/syscall.h>
-
-static struct scratch dir;
-
-static int make(void **state)
-{
-    (void)state;
-    scratch_make(&dir);
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    scratch_remove(&dir);
-    return 0;
-}
 
 /* Starts the tracker with these words; its streams go to the files "stdout" and "stderr". */
 static pid_t start_with_stdout(const char *const *words, int stdout_fd)
