@@ -8,6 +8,7 @@
 #   make golden     write the expected outputs anew; read the diff like code
 #   make fuzz       fuzz every parser for FUZZ_SECONDS each
 #   make bench      measure cost and latency on this machine
+#   make bench-gpu  our GPU figures beside nvidia-smi's (needs gcc, make, python3 and an NVIDIA GPU)
 #   make install    into $(DESTDIR)$(PREFIX)
 #
 # Variants: make BUILD=asan|tsan|release. Compiler: make CC=clang. Whole commands: make V=1.
@@ -48,7 +49,7 @@ say = $(if $(V),,@echo "  $(1) $@";)
 CPPFLAGS += -D_GNU_SOURCE -Isrc
 ALL_CFLAGS = -std=gnu11 $(OPTIMISE) $(WARNINGS) $(HARDENING) $(CFLAGS)
 ALL_LDFLAGS = $(HARDENING_LINK) $(LINK) $(LDFLAGS)
-LDLIBS = -lm
+LDLIBS = -ldl -pthread
 
 SOURCES = $(wildcard src/*.c src/*/*.c)
 OBJECTS = $(SOURCES:%.c=$(OUT)/%.o)
@@ -61,7 +62,7 @@ FAKES = $(patsubst tests/fakes/%.c,build/fakes/%.so,$(wildcard tests/fakes/*.c))
 GENERATED = docs/resource-tracker.1 docs/options.md docs/metrics.md \
   completions/resource-tracker.bash completions/_resource-tracker completions/resource-tracker.fish
 
-.PHONY: all demo test check docs golden fuzz bench install clean setup-build setup-test setup-check \
+.PHONY: all demo test check docs golden fuzz bench bench-gpu install clean setup-build setup-test setup-check \
   unit fuzzers fakes
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -82,12 +83,12 @@ $(OUT)/%.o: %.c
 
 $(OUT)/unit/%: $(OUT)/tests/unit/%.o $(UNIT_SUPPORT) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(call say,LINK)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+	$(call say,LINK)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lcmocka -lm $(LDLIBS)
 
 $(OUT)/gendocs: $(OUT)/tools/gendocs.o $(LIBRARY)
 	$(call say,LINK)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
-build/fakes/%.so: tests/fakes/%.c
+build/fakes/%.so: tests/fakes/%.c $(wildcard tests/fakes/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $<
 
@@ -96,7 +97,7 @@ build/fuzz/%: fuzz/%.c fuzz/support.h $(SOURCES) $(wildcard src/*.def src/*.h sr
 	$(call say,FUZZ)clang $(CPPFLAGS) -std=gnu11 -O1 -g $(WARNINGS) -fsanitize=fuzzer,address,undefined \
 	  -fno-sanitize-recover=all -o $@ $< $(filter-out src/main.c,$(SOURCES)) $(LDLIBS)
 
-unit: $(UNIT_TESTS)
+unit: $(UNIT_TESTS) $(FAKES)
 fuzzers: $(FUZZERS)
 fakes: $(FAKES)
 
@@ -125,6 +126,10 @@ fuzz: setup-test
 
 bench: all
 	@bench/run
+
+# Installs nothing: a machine with a GPU is often one where nothing can be installed.
+bench-gpu:
+	@bench/gpu
 
 install: all
 	install -D -m 755 $(OUT)/resource-tracker $(DESTDIR)$(PREFIX)/bin/resource-tracker

@@ -83,6 +83,16 @@ static double next_number(struct source *source)
     return number;
 }
 
+static const struct text_map *next_map(struct source *source, const char *text)
+{
+    static struct text_map map;
+
+    map.count = next_u64(source) % (TEXT_MAP_MAX + 1);
+    for (size_t i = 0; i < map.count; i++)
+        map.pairs[i] = (struct text_pair){"key", i % 2 == 0 ? text : NULL};
+    return next_u64(source) % 3 == 0 ? NULL : &map;
+}
+
 static void fill_rows(struct rows *rows, enum device_list list, size_t count, struct source *source,
                       const char *text)
 {
@@ -98,6 +108,8 @@ static void fill_rows(struct rows *rows, enum device_list list, size_t count, st
                 cell->number = next_number(source);
             else if (fields[id].type == TYPE_COUNTER)
                 cell->counter = next_u64(source);
+            else if (fields[id].type == TYPE_MAP)
+                cell->map = next_map(source, text);
             else
                 cell->nested = (struct row_range){(uint32_t)row, 1};
         }

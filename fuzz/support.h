@@ -136,6 +136,9 @@ static inline void fuzz_check_cell(const struct sample *sample, enum field_id id
                    (mounts != NULL ? mounts->count : 0));
         break;
     }
+    case TYPE_MAP:
+        FUZZ_CHECK(cell->map == NULL || cell->map->count <= TEXT_MAP_MAX);
+        break;
     case TYPE_COUNTER:
         break;
     }

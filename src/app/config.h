@@ -26,6 +26,8 @@ struct config {
     bool quiet;
     bool verbose;
     bool cgroup;
+    bool no_gpu;
+    bool gpu_detail;
     int pss;            /* enum pss_mode */
     const char *procfs; /* NULL: the usual place */
     const char *sysfs;

@@ -59,6 +59,12 @@ static void complain(struct tracker *tracker)
         log_say("%s", complaint);
 }
 
+static void remark(struct tracker *tracker)
+{
+    for (const char *text; (text = collectors_remark(tracker->collectors)) != NULL;)
+        log_detail("%s", text);
+}
+
 static void prime(struct tracker *tracker)
 {
     struct tick tick = {.now_ns = clock_monotonic_ns(), .priming = true};
@@ -74,6 +80,7 @@ static void take_sample(struct tracker *tracker, uint64_t now_ns)
         .now_ns = now_ns,
         .elapsed_ns = now_ns - tracker->previous_ns,
         .due_ns = tracker->ending ? now_ns : tracker->due_ns,
+        .is_last = tracker->ending,
     };
     double *value = tracker->sample.value;
 
@@ -87,6 +94,7 @@ static void take_sample(struct tracker *tracker, uint64_t now_ns)
     sinks_sample(tracker->sinks, &tracker->sample);
     tracker->previous_ns = now_ns;
     tracker->sample_count++;
+    remark(tracker);
     complain(tracker);
     /* Without a command there is nothing left to do when nobody listens. */
     if (tracker->child.pid == 0 && sinks_are_dead(tracker->sinks))
@@ -178,6 +186,9 @@ static int start_collecting(struct tracker *tracker)
         .had_children = tracker->had_children,
         .pss_mode = tracker->config->pss,
         .cgroup = &tracker->cgroup,
+        .interval_ns = tracker->interval_ns,
+        .no_gpu = tracker->config->no_gpu,
+        .gpu_detail = tracker->config->gpu_detail,
     };
     int error = collectors_open(&context, &tracker->collectors);
 
@@ -320,8 +331,11 @@ int tracker_run(const struct config *config)
     if (open_sysroot(&tracker) == 0 && open_signals(&tracker) == 0 && open_sinks(&tracker) == 0)
         status = config->command != NULL ? run_command(&tracker) : watch(&tracker);
     sinks_close(tracker.sinks);
-    collectors_close(tracker.collectors);
     job_cgroup_close(&tracker.cgroup);
+    /* With a thread stuck in a driver, unloading that driver's library could hang us too. */
+    if (!collectors_stop(tracker.collectors))
+        _exit(status);
+    collectors_close(tracker.collectors);
     child_close(&tracker.child);
     signals_close(&tracker.signals);
     sysroot_close(&tracker.root);

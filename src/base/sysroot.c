@@ -37,7 +37,8 @@ static int open_root(const char *named, const char *usual, int *ret_fd)
 
 int sysroot_open(struct sysroot *root, const char *proc, const char *sys, const char **ret_culprit)
 {
-    *root = (struct sysroot){.proc_fd = -1, .sys_fd = -1, .space = space_by_statvfs};
+    *root = (struct sysroot){
+        .proc_fd = -1, .sys_fd = -1, .dev = SYSROOT_DEV, .space = space_by_statvfs};
 
     int error = open_root(proc, SYSROOT_PROC, &root->proc_fd);
     if (error < 0) {

@@ -18,6 +18,7 @@ struct fs_space {
 struct sysroot {
     int proc_fd;
     int sys_fd;
+    const char *dev;      /* where device nodes are */
     bool proc_is_procfs;  /* a real procfs: poll() on its mount table tells changes */
     bool proc_is_foreign; /* --procfs was given: process 1 there owns the host's view */
     /* How to ask a mounted file system for its space; tests answer from a fixture instead. */
@@ -26,6 +27,7 @@ struct sysroot {
 
 #define SYSROOT_PROC "/proc"
 #define SYSROOT_SYS "/sys"
+#define SYSROOT_DEV "/dev"
 
 /*
  * NULL means the usual place. A named directory that cannot be opened is an error, and

@@ -11,9 +11,13 @@
  *   describe  may be NULL: looks up the facts about devices that are new (names, models, speeds).
  *             Called once after the command was started; later reads do so by themselves.
  *   child_ended  may be NULL: the tracker has waited for a child of its own.
+ *   remark    may be NULL: what a person who asks for more may want to know, a sentence, once; NULL
+ *             when there is nothing (more).
+ *   stop      may be NULL: ends threads of its own. False: one of them waits for a driver that does
+ *             not answer; the process must then end without closing or unloading anything.
  *   close     takes a half-built state.
  *
- * All on the sampling thread.
+ * All on the sampling thread; a collector with threads of its own keeps that to itself.
  */
 #ifndef COLLECT_COLLECTOR_H
 #define COLLECT_COLLECTOR_H
@@ -32,6 +36,12 @@ struct collect_context {
     bool had_children;    /* before that was started */
     int pss_mode;         /* enum pss_mode */
     struct job_cgroup *cgroup;
+    uint64_t interval_ns;
+    bool no_gpu;
+    bool gpu_detail;
+    uint64_t gpu_patience_ns; /* how long the last sample waits for a driver; 0: the usual */
+    const char *nvml;         /* libraries to load instead of the usual ones; NULL: those */
+    const char *drm_amdgpu;
 };
 
 struct collector {
@@ -40,6 +50,8 @@ struct collector {
     void (*read)(void *state, const struct tick *tick, struct sample *sample);
     void (*describe)(void *state);
     void (*child_ended)(void *state, pid_t pid, const struct rusage *rusage);
+    const char *(*remark)(void *state);
+    bool (*stop)(void *state);
     void (*close)(void *state);
 };
 
@@ -48,6 +60,7 @@ extern const struct collector memory_collector;
 extern const struct collector network_collector;
 extern const struct collector disk_collector;
 extern const struct collector process_collector;
+extern const struct collector gpu_collector;
 extern const struct collector self_collector;
 
 /* Every collector of this host, opened. */
@@ -60,6 +73,12 @@ void collectors_read(struct collectors *collectors, const struct tick *tick, str
 
 void collectors_describe(struct collectors *collectors);
 void collectors_child_ended(struct collectors *collectors, pid_t pid, const struct rusage *rusage);
+
+/* A remark of any of them, valid until the next call; NULL when there is none. */
+const char *collectors_remark(struct collectors *collectors);
+
+/* False: the process must end without collectors_close(). */
+bool collectors_stop(struct collectors *collectors);
 void collectors_close(struct collectors *collectors);
 
 #endif

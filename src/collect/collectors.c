@@ -1,5 +1,6 @@
 /*
- * The registry. The order is the order of reading: CPU first, our own cost last.
+ * The registry. The order is the order of reading: CPU first, GPUs after the process tree, our
+ * own cost last.
  */
 #include "base/clock.h"
 #include "collect/collector.h"
@@ -8,8 +9,8 @@
 #include <stdlib.h>
 
 static const struct collector *const registry[] = {
-    &cpu_collector,  &memory_collector,  &network_collector,
-    &disk_collector, &process_collector, &self_collector,
+    &cpu_collector,     &memory_collector, &network_collector, &disk_collector,
+    &process_collector, &gpu_collector,    &self_collector,
 };
 
 enum { REGISTRY_SIZE = sizeof registry / sizeof registry[0] };
@@ -53,6 +54,26 @@ void collectors_child_ended(struct collectors *collectors, pid_t pid, const stru
     for (size_t i = 0; i < REGISTRY_SIZE; i++)
         if (collectors->state[i] != NULL && registry[i]->child_ended != NULL)
             registry[i]->child_ended(collectors->state[i], pid, rusage);
+}
+
+const char *collectors_remark(struct collectors *collectors)
+{
+    const char *remark = NULL;
+
+    for (size_t i = 0; i < REGISTRY_SIZE && remark == NULL; i++)
+        if (collectors->state[i] != NULL && registry[i]->remark != NULL)
+            remark = registry[i]->remark(collectors->state[i]);
+    return remark;
+}
+
+bool collectors_stop(struct collectors *collectors)
+{
+    bool all_stopped = true;
+
+    for (size_t i = 0; collectors != NULL && i < REGISTRY_SIZE; i++)
+        if (collectors->state[i] != NULL && registry[i]->stop != NULL)
+            all_stopped &= registry[i]->stop(collectors->state[i]);
+    return all_stopped;
 }
 
 void collectors_close(struct collectors *collectors)

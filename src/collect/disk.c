@@ -279,16 +279,7 @@ static void lay_disk_row(struct disks *disks, size_t row)
 /* A pool has space, but its I/O is that of its disks. */
 static void lay_pool_row(struct rows *rows, size_t row, const char *pool)
 {
-    for (size_t i = 0; i < rows->info->field_count; i++) {
-        enum field_id field = (enum field_id)((size_t)rows->info->first + i);
-        union cell *cell = rows_cell(rows, row, field);
-        if (fields[field].type == TYPE_NUMBER)
-            cell->number = NAN;
-        else if (fields[field].type == TYPE_COUNTER)
-            cell->counter = COUNTER_UNKNOWN;
-        else
-            cell->text = NULL;
-    }
+    cells_clear(rows_cell(rows, row, FIELD_DISK_FIRST), DEVICE_DISK);
     rows_cell(rows, row, FIELD_DISK_DEVICE)->text = pool;
 }
 

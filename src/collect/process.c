@@ -6,9 +6,11 @@
  * Everything published is the growth of a running total, and what one interval cannot show the next
  * one does, so a run's sum is right whatever happened in between.
  */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/dir.h"
 #include "collect/collector.h"
+#include "collect/own_io.h"
 #include "collect/perf_clock.h"
 #include "collect/pss.h"
 #include "collect/tree.h"
@@ -47,11 +49,12 @@ struct process {
     bool has_reaped;                  /* since the last sample */
     bool had_reaped;                  /* before it */
     struct account reaped_by_tracker; /* I/O of children we waited for has become ours */
-    int self_io_fd;
-    int self_task_io_fd;
+    struct own_io own_io;
     struct tree_cpu cpu;
     struct pss pss;
     uint64_t published[QUANTITY_COUNT];
+    pid_t *pids; /* of the members that live, for the collectors that follow */
+    size_t pid_capacity;
 
     size_t next_status;
     struct switch_counts seen_switches;   /* of main threads, while they lived */
@@ -112,25 +115,6 @@ static void process_child_ended(void *state, pid_t pid, const struct rusage *rus
     account_open(&unseen, &usage, &process->ledger);
 }
 
-/* What we hold of others' I/O: our process's account without that of our own thread. */
-static bool read_own_io(const struct process *process, struct usage *ret_usage)
-{
-    char text[PID_FILE_MAX];
-    struct pid_io all;
-    struct pid_io own;
-
-    ssize_t got = process->self_io_fd >= 0 ? pid_file_pread(process->self_io_fd, text) : -1;
-    if (got <= 0 || !pid_io_parse(scan_over(text, (size_t)got), &all))
-        return false;
-    got = pid_file_pread(process->self_task_io_fd, text);
-    if (got <= 0 || !pid_io_parse(scan_over(text, (size_t)got), &own))
-        return false;
-    *ret_usage = (struct usage){0};
-    ret_usage->reaped[QUANTITY_READ] = counter_growth(all.read_bytes, own.read_bytes);
-    ret_usage->reaped[QUANTITY_WRITE] = counter_growth(all.write_bytes, own.write_bytes);
-    return true;
-}
-
 /* It changes only when we have waited for somebody; a debt then has one more interval to be paid.
  */
 static void settle_own_io(struct process *process)
@@ -141,7 +125,7 @@ static void settle_own_io(struct process *process)
         return;
     process->had_reaped = process->has_reaped;
     process->has_reaped = false;
-    if (read_own_io(process, &usage))
+    if (own_io_read(&process->own_io, &usage))
         account_advance(&process->reaped_by_tracker, &usage, &process->ledger);
 }
 
@@ -317,6 +301,23 @@ static void store_counts(struct process *process, const struct tree_sums *sums,
         publish(&published[QUANTITY_WRITE], total[QUANTITY_WRITE]);
 }
 
+/* Without memory for the list, nobody is told of a tree. */
+static void store_pids(struct process *process, struct sample *sample)
+{
+    const struct tree *tree = &process->tree;
+    pid_t *pids =
+        array_grow(process->pids, &process->pid_capacity, tree->count, sizeof *process->pids);
+    size_t count = 0;
+
+    if (pids == NULL)
+        return;
+    process->pids = pids;
+    for (size_t i = 0; i < tree->count; i++)
+        if (pid_stat_is_alive(tree->members[i].state, tree->members[i].threads))
+            pids[count++] = tree->members[i].pid;
+    sample->tree = (struct tree_pids){true, pids, count};
+}
+
 /* --- the collector --- */
 
 static void count_interval(struct process *process, uint64_t now_ns)
@@ -347,6 +348,7 @@ static void process_read(void *state, const struct tick *tick, struct sample *sa
     store_memory(process, tick, &sums, sample);
     store_counts(process, &sums, sample);
     store_switches(process, sample);
+    store_pids(process, sample);
 }
 
 static void process_close(void *state)
@@ -356,10 +358,8 @@ static void process_close(void *state)
     tree_close(&process->tree);
     if (process->cpu.perf_fd >= 0)
         close(process->cpu.perf_fd);
-    if (process->self_io_fd >= 0)
-        close(process->self_io_fd);
-    if (process->self_task_io_fd >= 0)
-        close(process->self_task_io_fd);
+    own_io_close(&process->own_io);
+    free(process->pids);
     if (process->is_ours && process->proc_fd >= 0)
         close(process->proc_fd);
     free(process);
@@ -406,13 +406,12 @@ static bool note_child(void *context, const struct dirent64 *entry)
 
 static void open_own_files(struct process *process)
 {
-    process->self_io_fd = open(SYSROOT_PROC "/self/io", O_RDONLY | O_CLOEXEC);
-    process->self_task_io_fd = open(SYSROOT_PROC "/thread-self/io", O_RDONLY | O_CLOEXEC);
+    own_io_open(&process->own_io);
     process->cpu.perf_fd = perf_clock_open(process->root);
 
     /* Whoever became the tracker by exec may have waited for children before. */
     struct usage before;
-    if (read_own_io(process, &before))
+    if (own_io_read(&process->own_io, &before))
         account_open(&process->reaped_by_tracker, &before, NULL);
 }
 
@@ -426,8 +425,7 @@ static int process_open(const struct collect_context *context, void **ret_state)
         return -ENOMEM;
     process->root = context->tracked_pid;
     process->is_ours = context->tracked_is_ours;
-    process->self_io_fd = -1;
-    process->self_task_io_fd = -1;
+    process->own_io = OWN_IO_CLOSED;
     process->cpu.perf_fd = -1;
     process->page_kib = (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
     /* A command of ours has its number in our /proc, whatever --procfs shows of others. */

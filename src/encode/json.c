@@ -112,6 +112,18 @@ static void put_series(struct buf *out, const double *values, size_t count, unsi
     buf_char(out, ']');
 }
 
+static void put_map(struct buf *out, const struct text_map *map)
+{
+    buf_char(out, '{');
+    for (size_t i = 0; i < map->count; i++) {
+        if (i > 0)
+            buf_char(out, ',');
+        put_key(out, map->pairs[i].name);
+        json_text(map->pairs[i].value, out);
+    }
+    buf_char(out, '}');
+}
+
 static void put_list(struct buf *out, const struct sample *sample, enum device_list list,
                      struct row_range range);
 
@@ -130,6 +142,12 @@ static void put_cell(struct buf *out, const struct sample *sample, const struct 
             buf_text(out, "null");
         else
             buf_u64(out, cell->counter);
+        break;
+    case TYPE_MAP:
+        if (cell->map == NULL)
+            buf_text(out, "null");
+        else
+            put_map(out, cell->map);
         break;
     case TYPE_NESTED:
         put_list(out, sample, DEVICE_MOUNT, cell->nested);

@@ -23,7 +23,7 @@ enum metric_kind { KIND_GAUGE, KIND_DELTA, KIND_TOTAL, KIND_SERIES, KIND_TEXT };
 enum device_list { DEVICE_NETWORK, DEVICE_DISK, DEVICE_MOUNT, DEVICE_GPU };
 enum { DEVICE_COUNT = DEVICE_GPU + 1 };
 
-enum field_type { TYPE_TEXT, TYPE_NUMBER, TYPE_COUNTER, TYPE_NESTED };
+enum field_type { TYPE_TEXT, TYPE_NUMBER, TYPE_COUNTER, TYPE_NESTED, TYPE_MAP };
 
 #define METRIC(id, ...) METRIC_##id,
 #define DEVICE(list, key)

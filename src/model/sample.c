@@ -14,6 +14,7 @@ void sample_reset(struct sample *sample)
     sample->value[METRIC_TOTAL_GPU_USAGE] = 0;
     sample->value[METRIC_TOTAL_GPU_VRAM] = 0;
     sample->value[METRIC_TOTAL_GPU_UTILIZED] = 0;
+    sample->tree = (struct tree_pids){0};
     sample->per_core = NULL;
     sample->per_core_count = 0;
     for (size_t i = 0; i < DEVICE_COUNT; i++)
@@ -42,4 +43,16 @@ int rows_resize(struct rows *rows, size_t count)
     rows->cells = cells;
     rows->count = count;
     return 0;
+}
+
+void cells_clear(union cell *cells, enum device_list list)
+{
+    for (size_t i = 0; i < devices[list].field_count; i++) {
+        enum field_type type = fields[(size_t)devices[list].first + i].type;
+        cells[i] = (union cell){0};
+        if (type == TYPE_NUMBER)
+            cells[i].number = NAN;
+        else if (type == TYPE_COUNTER)
+            cells[i].counter = COUNTER_UNKNOWN;
+    }
 }

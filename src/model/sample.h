@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define COUNTER_UNKNOWN UINT64_MAX
 
@@ -21,6 +22,7 @@ struct tick {
     uint64_t elapsed_ns; /* since the previous read; 0 in the priming one */
     uint64_t due_ns;     /* when the schedule wanted it */
     bool priming;        /* only baselines are wanted; nothing is published */
+    bool is_last;        /* no later one will make up for what this one misses */
 };
 
 struct row_range {
@@ -28,11 +30,23 @@ struct row_range {
     uint32_t count;
 };
 
+struct text_pair {
+    const char *name;
+    const char *value;
+};
+
+#define TEXT_MAP_MAX 8
+struct text_map {
+    size_t count;
+    struct text_pair pairs[TEXT_MAP_MAX];
+};
+
 union cell {
     double number;
     uint64_t counter;
     const char *text;
     struct row_range nested;
+    const struct text_map *map;
 };
 
 /* A list of devices: rows of cells in the order of the list's fields. */
@@ -43,12 +57,20 @@ struct rows {
     size_t capacity;
 };
 
+/* The tracked tree as the process collector left it, for collectors that read after it. */
+struct tree_pids {
+    bool known;
+    const pid_t *list;
+    size_t count;
+};
+
 struct sample {
     double value[METRIC_COUNT];
     const char *text[METRIC_COUNT]; /* of the metrics that are texts */
     const double *per_core;
     size_t per_core_count;
     const struct rows *rows[DEVICE_COUNT]; /* NULL: none */
+    struct tree_pids tree;
 };
 
 /* Everything unavailable, except the sums over GPUs: a sum over no devices is 0. */
@@ -60,6 +82,9 @@ void rows_free(struct rows *rows);
 /* Makes `count` rows; their content is then undefined. Allocates only beyond the largest count yet.
  */
 int rows_resize(struct rows *rows, size_t count);
+
+/* Makes the cells of one row of a list unavailable. */
+void cells_clear(union cell *cells, enum device_list list);
 
 static inline union cell *rows_cell(const struct rows *rows, size_t row, enum field_id field)
 {

@@ -19,6 +19,7 @@ static struct {
     char dir[64]; /* "" when no host is open */
     char name[64];
     unsigned moment;
+    char dev[PATH_MAX];
     struct sysroot root;
     int dirs[DIRS_MAX];
     size_t dir_count;
@@ -269,9 +270,11 @@ static void make_folder(void)
 
 static void open_root(void)
 {
+    make_path(host.dev, "%s/dev", host.dir);
     host.root = (struct sysroot){
         .proc_fd = open_subfolder("proc"),
         .sys_fd = open_subfolder("sys"),
+        .dev = host.dev,
         .space = space_from_file,
     };
 }

@@ -13,6 +13,8 @@
 
 #define GOLDEN "tests/golden"
 #define OUTPUT_MAX (4 * 1024 * 1024)
+/* Only a fault outlasts it. */
+#define GPU_PATIENCE (20 * NS_PER_SEC)
 
 static const char *const hosts[] = {
     "this-machine", "cores-256", "storage", "container", "network",
@@ -101,8 +103,10 @@ static void produce(const char *host)
     for (size_t i = 0; i < FORMAT_COUNT; i++)
         assert_int_equal(buf_init(&output[i], 4096, OUTPUT_MAX), 0);
     support_open(host);
-    assert_int_equal(
-        collectors_open(&(struct collect_context){.root = support_root()}, &collectors), 0);
+    assert_int_equal(collectors_open(&(struct collect_context){.root = support_root(),
+                                                               .gpu_patience_ns = GPU_PATIENCE},
+                                     &collectors),
+                     0);
 
     struct tick tick = {.now_ns = support_now_ns(), .priming = true};
     collectors_read(collectors, &tick, &sample);
@@ -110,7 +114,8 @@ static void produce(const char *host)
     encode_headers();
     for (unsigned moment = 1; moment < support_moments(host); moment++) {
         support_step();
-        tick = (struct tick){.now_ns = tick.now_ns + SECOND, .elapsed_ns = SECOND};
+        /* For the last tick, GPUs are read at that very moment. */
+        tick = (struct tick){.now_ns = tick.now_ns + SECOND, .elapsed_ns = SECOND, .is_last = true};
         collectors_read(collectors, &tick, &sample);
         settle(&sample, moment);
         encode(&sample);
@@ -190,6 +195,13 @@ static void test_golden_network(void **state)
 {
     (void)state;
     check_host("network");
+}
+
+/* Its devices and nothing else. */
+static void test_golden_amd_gpus(void **state)
+{
+    (void)state;
+    check_host("amd-gpus");
 }
 
 /* --- requirements on CSV --- */
@@ -354,6 +366,7 @@ int main(void)
         GOLDEN_TEST(test_golden_storage),
         GOLDEN_TEST(test_golden_container),
         GOLDEN_TEST(test_golden_network),
+        GOLDEN_TEST(test_golden_amd_gpus),
         GOLDEN_TEST(test_headers_are_those_of_the_specification),
         GOLDEN_TEST(test_t_csv_02_rows_have_the_columns_of_the_header),
         GOLDEN_TEST(test_t_csv_03_cpu_usage_is_the_utilization),
