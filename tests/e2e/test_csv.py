@@ -43,7 +43,7 @@ def known_run(folder, *options):
     write_files(folder / "next", {"stat": stat_text(user=1100, system=1070, idle=80330),
                                   "diskstats": diskstats_text(read=10016, written=20240),
                                   "dev": net_dev_text(62743715 + 12345, 159439 + 678)})
-    done = run("-i", "60", "--procfs", procfs, "--sysfs", sysfs, *options, "--", "sh", "-c",
+    done = run("-i", "60", "--no-gpu", "--procfs", procfs, "--sysfs", sysfs, *options, "--", "sh", "-c",
                'cat next/stat > proc/stat; cat next/diskstats > proc/diskstats; '
                'cat next/dev > proc/net/dev', cwd=folder)
     assert done.returncode == 0
