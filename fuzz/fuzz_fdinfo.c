@@ -65,7 +65,7 @@ static void check_tree(const struct fuzz_part *moments)
     struct gpu_request request = {.now_ns = NS_PER_SEC, .pids = &pid, .pid_count = 1};
 
     (void)symlinkat("/dev/dri/renderD128", root->proc_fd, "7/fd/3");
-    drm_clients_init(&clients, root);
+    drm_clients_init(&clients, root->proc_fd);
     for (size_t reading = 0; reading < 3; reading++) {
         fuzz_write(root, "7/fdinfo/3", moments[reading % 2]);
         drm_clients_read(&clients, &request);

@@ -42,6 +42,44 @@ static bool is_for_this_machine(const ElfW(Ehdr) * header)
            header->e_type == ET_DYN && (machine == EM_NONE || header->e_machine == machine);
 }
 
+/* Every byte that the loader will map is there, and one of the parts says how to link. */
+static bool has_segments(int fd, const ElfW(Ehdr) * header, uint64_t file_size)
+{
+    bool is_linkable = false;
+
+    if (header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phnum > SEGMENTS_MAX)
+        return false;
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        ElfW(Phdr) segment;
+        ElfW(Dyn) first;
+        if (!read_at(fd, &segment, sizeof segment, header->e_phoff + i * sizeof segment))
+            return false;
+        uint64_t end = segment.p_offset + segment.p_filesz;
+        if (segment.p_type == PT_LOAD && (end < segment.p_offset || end > file_size))
+            return false;
+        if (segment.p_type == PT_DYNAMIC)
+            is_linkable = segment.p_filesz >= sizeof first &&
+                          read_at(fd, &first, sizeof first, segment.p_offset) &&
+                          first.d_tag > DT_NULL && first.d_tag < DT_LOOS;
+    }
+    return is_linkable;
+}
+
+/*
+ * The table of sections, at the end of the file, is in order: a file whose tail was never written
+ * (zeros of the full length, as an interrupted copy leaves) does not have it.
+ */
+static bool has_sections(int fd, const ElfW(Ehdr) * header)
+{
+    ElfW(Shdr) names;
+
+    if (header->e_shoff == 0)
+        return header->e_shnum == 0;
+    return header->e_shentsize == sizeof names && header->e_shstrndx < header->e_shnum &&
+           read_at(fd, &names, sizeof names, header->e_shoff + header->e_shstrndx * sizeof names) &&
+           names.sh_type == SHT_STRTAB;
+}
+
 int lib_check(const char *path)
 {
     ElfW(Ehdr) header;
@@ -52,19 +90,10 @@ int lib_check(const char *path)
         return -errno;
     if (fstat(fd, &file) < 0)
         return -errno;
-    if (!S_ISREG(file.st_mode) || !read_at(fd, &header, sizeof header, 0) ||
-        !is_for_this_machine(&header) || header.e_phentsize != sizeof(ElfW(Phdr)) ||
-        header.e_phnum > SEGMENTS_MAX)
-        return -ENOEXEC;
-    for (size_t i = 0; i < header.e_phnum; i++) {
-        ElfW(Phdr) segment;
-        if (!read_at(fd, &segment, sizeof segment, header.e_phoff + i * sizeof segment))
-            return -ENOEXEC;
-        uint64_t end = segment.p_offset + segment.p_filesz;
-        if (segment.p_type == PT_LOAD && (end < segment.p_offset || end > (uint64_t)file.st_size))
-            return -ENOEXEC;
-    }
-    return 0;
+    bool is_whole = S_ISREG(file.st_mode) && read_at(fd, &header, sizeof header, 0) &&
+                    is_for_this_machine(&header) &&
+                    has_segments(fd, &header, (uint64_t)file.st_size) && has_sections(fd, &header);
+    return is_whole ? 0 : -ENOEXEC;
 }
 
 struct lib_search {
@@ -79,13 +108,20 @@ static bool try_path(struct lib_search *search, const char *path)
 {
     int error = lib_check(path);
 
+    if (error == -ENOENT || error == -ENOTDIR)
+        return false;
     if (error == 0)
         search->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (error != -ENOENT && error != -ENOTDIR && search->lib == NULL) {
-        search->found_bad = true;
-        snprintf(search->bad, LIB_PATH_MAX, "%s", path);
-    }
-    return search->lib != NULL;
+    if (search->lib != NULL)
+        return true;
+    const char *reason = error == 0 ? dlerror() : NULL;
+    search->found_bad = true;
+    if (reason != NULL)
+        snprintf(search->bad, LIB_PROBLEM_MAX, "%s", reason);
+    else
+        snprintf(search->bad, LIB_PROBLEM_MAX, "%s: %s", path,
+                 error == -ENOEXEC ? "damaged or not for this machine" : strerror(-error));
+    return false;
 }
 
 static bool try_folder(struct lib_search *search, const char *folder)

@@ -15,6 +15,7 @@ struct lib_symbol {
 };
 
 #define LIB_PATH_MAX 1024
+#define LIB_PROBLEM_MAX (LIB_PATH_MAX + 128)
 
 /*
  * Loads `name` (a file name, or a path when it has a slash) from the loader's own folders, those in
@@ -35,7 +36,7 @@ void lib_load(void *lib, const struct lib_symbol *symbols, size_t count, void *t
 size_t lib_next_path(const char *data, size_t size, size_t from, const char *name,
                      const char **ret_path);
 
-/* Whether a file is a whole library for this machine: 0 or a negative errno. */
+/* Whether a file looks like a whole library for this machine: 0 or a negative errno. */
 int lib_check(const char *path);
 
 #endif

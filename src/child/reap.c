@@ -23,7 +23,11 @@ void reaper_collect(struct reaper *reaper, reaper_listener *listener, void *cont
     int status;
     pid_t pid;
 
-    while ((pid = wait4(-1, &status, WNOHANG, &rusage)) > 0) {
+    /*
+     * Children of this thread, which the command and orphans are; a GPU driver's library may start
+     * programs on another one, and waits for them itself.
+     */
+    while ((pid = wait4(-1, &status, WNOHANG | __WNOTHREAD, &rusage)) > 0) {
         listener(context, pid, &rusage);
         if (pid == reaper->command) {
             reaper->command_ended = true;

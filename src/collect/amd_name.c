@@ -64,6 +64,7 @@ static bool name_from_library(const struct gpu_places *places, const struct drm_
                               struct gpu_device *device)
 {
     char path[LIB_PATH_MAX];
+    char problem[LIB_PROBLEM_MAX];
     struct drm_amdgpu api;
     void *lib;
 
@@ -77,8 +78,7 @@ static bool name_from_library(const struct gpu_places *places, const struct drm_
     if (fd < 0)
         return false;
     const char *name = places->drm_amdgpu != NULL ? places->drm_amdgpu : "libdrm_amdgpu.so.1";
-    /* `path` has served; it takes the name of a broken library, which nobody asks for. */
-    if (lib_open(name, drm_amdgpu_folders, &lib, path) < 0)
+    if (lib_open(name, drm_amdgpu_folders, &lib, problem) < 0)
         return false;
     lib_load(lib, drm_amdgpu_symbols, sizeof drm_amdgpu_symbols / sizeof drm_amdgpu_symbols[0],
              &api);

@@ -17,9 +17,9 @@
 /* How long a client is remembered that was not seen in a reading with gaps. */
 #define REMEMBER_NS (60 * NS_PER_SEC)
 
-void drm_clients_init(struct drm_clients *clients, const struct sysroot *root)
+void drm_clients_init(struct drm_clients *clients, int proc_fd)
 {
-    *clients = (struct drm_clients){.proc_fd = root->proc_fd};
+    *clients = (struct drm_clients){.proc_fd = proc_fd};
 }
 
 void drm_clients_close(struct drm_clients *clients)

@@ -68,7 +68,8 @@ struct drm_clients {
     bool has_kfd;       /* a member has AMD's compute device open */
 };
 
-void drm_clients_init(struct drm_clients *clients, const struct sysroot *root);
+/* `proc_fd` is the /proc that the tree's PIDs are of. */
+void drm_clients_init(struct drm_clients *clients, int proc_fd);
 void drm_clients_close(struct drm_clients *clients);
 
 void drm_clients_read(struct drm_clients *clients, const struct gpu_request *request);

@@ -75,7 +75,7 @@ int drm_fleet_open(const struct drm_vendor *vendor, const struct gpu_places *pla
         return -ENOMEM;
     fleet->vendor = vendor;
     fleet->places = *places;
-    drm_clients_init(&fleet->clients, places->root);
+    drm_clients_init(&fleet->clients, places->tree_fd);
     drm_cards_list(places->root->sys_fd, vendor->drivers, &fleet->list);
     if (fleet->list.count == 0) {
         drm_fleet_close(fleet);

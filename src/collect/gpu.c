@@ -3,24 +3,30 @@
  * readings become rows and sums. On a host without a GPU no thread is started and no library
  * loaded: a few files are looked for at the start and every minute.
  */
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "collect/collector.h"
 #include "collect/gpu_worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define PROBE_PERIOD_NS (60 * NS_PER_SEC)
-/* A driver that takes longer is said to stall; figures older than this are not shown. */
+/* No thread could be started: that may change soon. */
+#define START_PERIOD_NS (5 * NS_PER_SEC)
+/* A driver that takes longer than usual by this is said to stall. */
 #define STALL_NS NS_PER_SEC
-#define DETAIL_AGE_MAX_NS (10 * NS_PER_SEC)
 /*
  * The last sample waits for a reading of its own, since there is no later one to make up for it;
  * not for a driver that is still being initialised (12 ms), which a job that short has not used.
  */
 #define LAST_PATIENCE_NS (4 * NS_PER_MS)
+#define LAST_PATIENCE_MAX_NS (20 * NS_PER_MS)
 #define STOP_PATIENCE_NS NS_PER_MS
 #define BYTES_PER_MIB (1024.0 * 1024.0)
 
@@ -45,12 +51,14 @@ struct unit {
     struct gpu_worker *detail;
     const struct gpu_reading *reading;        /* NULL: none yet */
     const struct gpu_reading *detail_reading; /* likewise */
-    bool is_current;                          /* the reading is new enough to be shown */
+    bool is_current;                          /* the reading may be shown as that of now */
+    bool is_startless;                        /* the driver is there but no thread to ask it */
     bool has_remarked;                        /* a person was told of its failure */
 };
 
 struct gpu {
     struct gpu_places places;
+    int own_proc_fd; /* -1: the tree's is another's */
     struct unit units[BACKEND_COUNT];
     pid_t root; /* of the tracked tree; 0: none */
     bool wants_detail;
@@ -59,7 +67,7 @@ struct gpu {
     uint64_t patience_ns;
     uint64_t interval_ns;
     uint64_t tick_ns; /* one of the schedule */
-    uint64_t probed_ns;
+    uint64_t next_probe_ns;
     char remark[GPU_REMARK_MAX];
     bool has_remark;
     struct rows rows;
@@ -67,20 +75,39 @@ struct gpu {
 
 /* --- workers --- */
 
+static void set_remark(struct gpu *gpu, struct unit *unit, const char *text)
+{
+    if (unit->has_remarked)
+        return;
+    unit->has_remarked = true;
+    gpu->has_remark = true;
+    snprintf(gpu->remark, sizeof gpu->remark, "%s", text);
+}
+
 /* Until a sample has told it more, the worker looks for the root alone. */
-static void start_workers(struct gpu *gpu)
+static void start_worker(struct gpu *gpu, size_t index)
 {
     struct tree_pids root = {gpu->root > 0, &gpu->root, 1};
+    struct unit *unit = &gpu->units[index];
 
-    gpu->probed_ns = clock_monotonic_ns();
+    if (unit->worker != NULL || !backends[index]->probe(&gpu->places))
+        return;
+    int error = gpu_worker_start(backends[index], &gpu->places, gpu->tick_ns, gpu->interval_ns,
+                                 &unit->worker);
+    unit->is_startless = error < 0;
+    if (error == 0)
+        gpu_worker_tell(unit->worker, &root);
+    else
+        set_remark(gpu, unit, "there is a GPU driver, but no thread can be started to ask it");
+}
+
+static void start_workers(struct gpu *gpu)
+{
+    gpu->next_probe_ns = clock_monotonic_ns() + PROBE_PERIOD_NS;
     for (size_t i = 0; i < BACKEND_COUNT; i++) {
-        struct unit *unit = &gpu->units[i];
-        if (unit->worker != NULL || !backends[i]->probe(&gpu->places))
-            continue;
-        /* Where no thread can be had now, there may be one at the next look. */
-        if (gpu_worker_start(backends[i], &gpu->places, gpu->tick_ns, gpu->interval_ns,
-                             &unit->worker) == 0)
-            gpu_worker_tell(unit->worker, &root);
+        start_worker(gpu, i);
+        if (gpu->units[i].is_startless)
+            gpu->next_probe_ns = clock_monotonic_ns() + START_PERIOD_NS;
     }
 }
 
@@ -88,11 +115,8 @@ static void keep_remark(struct gpu *gpu, struct unit *unit)
 {
     const char *remark = gpu_worker_remark(unit->worker);
 
-    if (remark == NULL || unit->has_remarked)
-        return;
-    unit->has_remarked = true;
-    gpu->has_remark = true;
-    memcpy(gpu->remark, remark, sizeof gpu->remark);
+    if (remark != NULL)
+        set_remark(gpu, unit, remark);
 }
 
 static void stop_unit(struct gpu *gpu, struct unit *unit)
@@ -112,12 +136,34 @@ static bool wants_detail_worker(const struct gpu *gpu, size_t index)
            backends[index]->read_detail != NULL;
 }
 
-/* Figures stand until two ticks have passed them by, and for a second at least. */
-static bool is_current(const struct gpu *gpu, const struct gpu_reading *reading, uint64_t now_ns)
+/*
+ * A reading is made just before each tick, so it is as old as it took to make it, or the driver
+ * stalls.
+ */
+static bool is_current(const struct gpu_reading *reading)
 {
-    uint64_t limit_ns = 2 * gpu->interval_ns > STALL_NS ? 2 * gpu->interval_ns : STALL_NS;
+    return reading != NULL && reading->is_whole &&
+           clock_monotonic_ns() - reading->taken_ns <= STALL_NS + 2 * reading->took_ns;
+}
 
-    return reading != NULL && now_ns - reading->taken_ns <= limit_ns;
+/* Details are read every second at the most. */
+static bool is_current_detail(const struct gpu *gpu, const struct gpu_reading *reading)
+{
+    uint64_t period_ns = gpu->interval_ns > NS_PER_SEC ? gpu->interval_ns : NS_PER_SEC;
+
+    return reading != NULL && reading->is_whole &&
+           clock_monotonic_ns() - reading->taken_ns <= period_ns + STALL_NS + 2 * reading->took_ns;
+}
+
+static uint64_t last_patience_ns(const struct gpu *gpu, const struct unit *unit)
+{
+    uint64_t usual_ns = unit->reading != NULL ? 2 * unit->reading->took_ns : 0;
+
+    if (gpu->is_patient)
+        return gpu->patience_ns;
+    if (usual_ns < LAST_PATIENCE_NS)
+        return LAST_PATIENCE_NS;
+    return usual_ns < LAST_PATIENCE_MAX_NS ? usual_ns : LAST_PATIENCE_MAX_NS;
 }
 
 /* At the last sample the worker is asked for a reading of that very moment. */
@@ -126,8 +172,19 @@ static void take_reading(struct gpu *gpu, struct unit *unit, const struct tick *
     unit->reading = gpu_worker_take(unit->worker);
     if (!tick->is_last || (unit->reading == NULL && !gpu->is_patient))
         return;
-    gpu_worker_ask(unit->worker, tick->now_ns, gpu->patience_ns);
+    (void)gpu_worker_ask(unit->worker, tick->now_ns, last_patience_ns(gpu, unit));
     unit->reading = gpu_worker_take(unit->worker);
+}
+
+static void take_details(struct gpu *gpu, size_t index)
+{
+    struct unit *unit = &gpu->units[index];
+
+    if (wants_detail_worker(gpu, index))
+        (void)gpu_worker_start_detail(unit->worker, &unit->detail);
+    unit->detail_reading = unit->detail != NULL ? gpu_worker_take(unit->detail) : NULL;
+    if (!is_current_detail(gpu, unit->detail_reading))
+        unit->detail_reading = NULL;
 }
 
 static void take_readings(struct gpu *gpu, const struct tick *tick, const struct tree_pids *tree)
@@ -143,10 +200,10 @@ static void take_readings(struct gpu *gpu, const struct tick *tick, const struct
             stop_unit(gpu, unit);
             continue;
         }
-        unit->is_current = is_current(gpu, unit->reading, clock_monotonic_ns());
-        if (wants_detail_worker(gpu, i))
-            (void)gpu_worker_start_detail(unit->worker, &unit->detail);
-        unit->detail_reading = unit->detail != NULL ? gpu_worker_take(unit->detail) : NULL;
+        unit->is_current = is_current(unit->reading);
+        if (unit->reading != NULL && !unit->reading->is_whole)
+            set_remark(gpu, unit, "a GPU driver does not tell which devices there are");
+        take_details(gpu, i);
     }
 }
 
@@ -172,7 +229,6 @@ static void lay_row(struct rows *rows, size_t row, const struct unit *unit, size
         copy_cells(rows, row, device, facts, sizeof facts / sizeof facts[0]);
     }
     if (detail != NULL && index < detail->table.count &&
-        clock_monotonic_ns() - detail->taken_ns < DETAIL_AGE_MAX_NS &&
         strcmp(detail->table.devices[index].uuid, device->uuid) == 0)
         copy_cells(rows, row, &detail->table.devices[index], details,
                    sizeof details / sizeof details[0]);
@@ -211,7 +267,6 @@ struct gpu_sums {
     size_t process_utilized;
 };
 
-/* What the tree has of a device that cannot be read at all is not asked for. */
 static void add_tree(struct gpu_sums *sums, const struct gpu_device *device)
 {
     double usage = device->cells[FIELD_GPU_PROCESS_UTILIZATION - FIELD_GPU_FIRST].number;
@@ -237,8 +292,7 @@ static void add_device(struct gpu_sums *sums, const struct gpu_device *device)
         sums->vram_bytes += (double)vram;
         sums->vram_known++;
     }
-    if (!isnan(utilization) || vram != COUNTER_UNKNOWN)
-        add_tree(sums, device);
+    add_tree(sums, device);
 }
 
 static struct gpu_sums add_up(const struct gpu *gpu)
@@ -247,7 +301,7 @@ static struct gpu_sums add_up(const struct gpu *gpu)
 
     for (size_t i = 0; i < BACKEND_COUNT; i++) {
         const struct unit *unit = &gpu->units[i];
-        if (unit->worker != NULL && !unit->is_current)
+        if (unit->is_startless || (unit->worker != NULL && !unit->is_current))
             sums.is_pending = true;
         if (unit->worker == NULL || !unit->is_current)
             continue;
@@ -279,9 +333,18 @@ static void store_sums(const struct gpu *gpu, struct sample *sample)
         isnan(sums.process_usage) ? NAN : (double)sums.process_utilized;
 }
 
-static void store_cost(const struct gpu *gpu, struct sample *sample)
+/* How long a worker has waited for its driver beyond what its last reading took. */
+static uint64_t stall_of(struct gpu_worker *worker, const struct gpu_reading *reading)
 {
     uint64_t now_ns = clock_monotonic_ns();
+    uint64_t since_ns = worker != NULL ? gpu_worker_busy_since_ns(worker) : 0;
+    uint64_t usual_ns = STALL_NS + (reading != NULL ? 2 * reading->took_ns : 0);
+
+    return since_ns != 0 && now_ns > since_ns + usual_ns ? now_ns - since_ns : 0;
+}
+
+static void store_cost(const struct gpu *gpu, struct sample *sample)
+{
     uint64_t took_ns = 0;
     uint64_t stall_ns = 0;
     bool has_worker = false;
@@ -292,9 +355,10 @@ static void store_cost(const struct gpu *gpu, struct sample *sample)
             continue;
         has_worker = true;
         took_ns += unit->reading != NULL ? unit->reading->took_ns : 0;
-        uint64_t since_ns = gpu_worker_busy_since_ns(unit->worker);
-        if (since_ns != 0 && now_ns > since_ns + STALL_NS && now_ns - since_ns > stall_ns)
-            stall_ns = now_ns - since_ns;
+        uint64_t own_ns = stall_of(unit->worker, unit->reading);
+        uint64_t detail_ns = stall_of(unit->detail, unit->detail_reading);
+        stall_ns = own_ns > stall_ns ? own_ns : stall_ns;
+        stall_ns = detail_ns > stall_ns ? detail_ns : stall_ns;
     }
     if (!has_worker)
         return;
@@ -312,7 +376,7 @@ static void gpu_read(void *state, const struct tick *tick, struct sample *sample
         gpu->tick_ns = tick->now_ns;
         return;
     }
-    if (clock_monotonic_ns() - gpu->probed_ns > PROBE_PERIOD_NS)
+    if (clock_monotonic_ns() > gpu->next_probe_ns)
         start_workers(gpu);
     take_readings(gpu, tick, &sample->tree);
     lay_rows(gpu);
@@ -321,14 +385,19 @@ static void gpu_read(void *state, const struct tick *tick, struct sample *sample
     sample->rows[DEVICE_GPU] = &gpu->rows;
 }
 
-static bool pids_are_global(const struct sysroot *root)
+/*
+ * Kernel threads are seen in the first PID namespace only, and the second process there is the one
+ * that makes them. Of our own /proc, the namespace itself can be asked for.
+ */
+static bool pids_are_global(int proc_fd)
 {
     char name[64] = "";
 
-    /* Who names another /proc wants the host's. */
-    return root->proc_is_foreign ||
-           (readlinkat(root->proc_fd, "self/ns/pid", name, sizeof name - 1) > 0 &&
-            strcmp(name, FIRST_PID_NAMESPACE) == 0);
+    if (readlinkat(proc_fd, "self/ns/pid", name, sizeof name - 1) > 0 &&
+        strcmp(name, FIRST_PID_NAMESPACE) == 0)
+        return true;
+    return file_read_text(proc_fd, "2/comm", name, sizeof name) > 0 &&
+           strcmp(name, "kthreadd") == 0;
 }
 
 static void gpu_describe(void *state)
@@ -363,8 +432,10 @@ static void gpu_close(void *state)
 
     rows_free(&gpu->rows);
     /* A worker that was left behind still looks at the places. */
-    if (gpu_stop(gpu))
-        free(gpu);
+    if (!gpu_stop(gpu))
+        return;
+    close_fd(&gpu->own_proc_fd);
+    free(gpu);
 }
 
 static int gpu_open(const struct collect_context *context, void **ret_state)
@@ -374,11 +445,17 @@ static int gpu_open(const struct collect_context *context, void **ret_state)
     struct gpu *gpu = calloc(1, sizeof *gpu);
     if (gpu == NULL)
         return -ENOMEM;
+    /* A command of ours has its number in our /proc, whatever --procfs shows of others. */
+    gpu->own_proc_fd =
+        context->tracked_is_ours ? open(SYSROOT_PROC, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int tree_fd = context->tracked_is_ours ? gpu->own_proc_fd : context->root->proc_fd;
     gpu->places = (struct gpu_places){
         .root = context->root,
         .nvml = context->nvml,
         .drm_amdgpu = context->drm_amdgpu,
-        .pids_are_global = pids_are_global(context->root),
+        .tree_fd = tree_fd,
+        .tracker = context->tracked_is_ours ? getpid() : 0,
+        .pids_are_global = pids_are_global(tree_fd),
     };
     gpu->root = context->tracked_pid;
     gpu->wants_detail = context->gpu_detail;

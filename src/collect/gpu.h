@@ -12,7 +12,8 @@
  *                   other errors likewise, with a remark about what is broken.
  *   has_changed     whether devices came or went since `find`; asked every few seconds.
  *   find            lists the devices with their facts, read once. Replaces what it found before.
- *                   Devices that are parts of another stand right behind it.
+ *                   Devices that are parts of another stand right behind it. An error means that it
+ *                   cannot be told which there are; it is tried again.
  *   read            what changes, of one device as `find` numbered it. Counters become rates over
  *                   the time since the device was last read. -ENODEV: it is gone.
  *   read_processes  what the tracked tree has of each device. Only called with a tree.
@@ -38,6 +39,8 @@ struct gpu_places {
     const struct sysroot *root;
     const char *nvml;       /* NULL: the usual library */
     const char *drm_amdgpu; /* NULL: the usual library */
+    int tree_fd;            /* the /proc that the tree's PIDs are of */
+    pid_t tracker;          /* whose children are the tree's too; 0: not the tracker's tree */
     bool pids_are_global;   /* the tree's PIDs are those of the first namespace, as drivers count */
 };
 
@@ -59,11 +62,12 @@ struct gpu_table {
     size_t capacity;
 };
 
-/* The tracked tree, those who left it since the last reading included. */
+/* The tracked tree as of the last sample, those who left it since the one before included. */
 struct gpu_request {
-    uint64_t now_ns;
+    uint64_t now_ns; /* never before that of the last request */
     const pid_t *pids;
     size_t pid_count;
+    const struct gpu_places *places; /* where to look up who came since; NULL: nowhere */
 };
 
 struct gpu_backend {
@@ -111,6 +115,7 @@ void gpu_set_percent(struct gpu_device *device, enum field_id field, double perc
 /* Used memory and its share; more used than there is is not believed. */
 void gpu_set_vram(struct gpu_device *device, uint64_t total, uint64_t used);
 
+/* Whether a process is in the tree: one of the list, or a descendant of one. */
 bool gpu_request_has(const struct gpu_request *request, pid_t pid);
 
 #endif

@@ -2,10 +2,13 @@
 #include "base/array.h"
 #include "base/scan.h"
 #include "collect/gpu.h"
+#include "collect/pid_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ANCESTORS_MAX 64
 
 struct gpu_device *gpu_table_add(struct gpu_table *table)
 {
@@ -124,10 +127,31 @@ void gpu_set_vram(struct gpu_device *device, uint64_t total, uint64_t used)
                                                             : (double)used / (double)total * 100;
 }
 
-bool gpu_request_has(const struct gpu_request *request, pid_t pid)
+static bool is_listed(const struct gpu_request *request, pid_t pid)
 {
     for (size_t i = 0; i < request->pid_count; i++)
         if (request->pids[i] == pid)
             return true;
+    return false;
+}
+
+/* The list may be an interval old: who came since has an ancestor in it, or was left to us. */
+bool gpu_request_has(const struct gpu_request *request, pid_t pid)
+{
+    char text[PID_FILE_MAX];
+    struct pid_stat stat;
+
+    for (int depth = 0; depth < ANCESTORS_MAX && pid > 0; depth++) {
+        if (is_listed(request, pid))
+            return true;
+        if (request->places == NULL)
+            return false;
+        ssize_t got = pid_file_read(request->places->tree_fd, pid, "stat", text);
+        if (got <= 0 || !pid_stat_parse(scan_over(text, (size_t)got), &stat))
+            return false;
+        pid = stat.parent;
+        if (pid == request->places->tracker)
+            return pid > 0;
+    }
     return false;
 }

@@ -5,10 +5,7 @@
  */
 #include "collect/gpu_nvidia.h"
 
-#include "base/array.h"
 #include "base/clock.h"
-#include "base/dir.h"
-#include "base/scan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +15,10 @@
 #include <unistd.h>
 
 #define SLOW_NS (10 * NS_PER_SEC)
-/* No count of devices: what could not be listed is looked for again. */
-#define COUNT_UNKNOWN SIZE_MAX
-/* 8 GPUs with 7 instances each are the most there is today. */
-#define PARTS_MAX 16
 #define CELSIUS_MAX 200
 #define MILLIWATT_MAX 10e6
 #define MHZ_MAX 20000
+#define FAN_MAX 200
 
 /* What a device may refuse; it is not asked for it again. */
 enum nvidia_call {
@@ -178,6 +172,14 @@ static void read_link(const struct nvml *nvml, struct nvidia_device *source, uin
         source->slow_ns = now_ns;
 }
 
+/* Of the speed it was built for, which some exceed. */
+static double read_fan(const struct nvml *nvml, struct nvidia_device *source)
+{
+    double percent = ask_number(source, CALL_FAN, nvml->fan, FAN_MAX);
+
+    return percent > 100 ? 100 : percent;
+}
+
 static void read_whole(const struct nvml *nvml, struct nvidia_device *source, uint64_t now_ns,
                        struct gpu_device *device)
 {
@@ -192,7 +194,7 @@ static void read_whole(const struct nvml *nvml, struct nvidia_device *source, ui
         ask_selected(source, CALL_CLOCK, nvml->clock, NVML_CLOCK_GRAPHICS, MHZ_MAX);
     gpu_cell(device, FIELD_GPU_MEMORY_FREQUENCY)->number =
         ask_selected(source, CALL_MEMORY_CLOCK, nvml->clock, NVML_CLOCK_MEMORY, MHZ_MAX);
-    gpu_set_percent(device, FIELD_GPU_FAN, ask_number(source, CALL_FAN, nvml->fan, UINT32_MAX));
+    gpu_cell(device, FIELD_GPU_FAN)->number = read_fan(nvml, source);
     read_throttle(nvml, source, device);
     gpu_cell(device, FIELD_GPU_ECC_CORRECTED)->counter =
         ask_ecc(nvml, source, CALL_ECC_CORRECTED, NVML_ECC_CORRECTED);
@@ -209,192 +211,13 @@ static int nvidia_read(void *state, size_t index, uint64_t now_ns, struct gpu_de
     struct nvidia *nvidia = state;
     struct nvidia_device *source = &nvidia->devices[index];
 
-    source->is_lost = false;
+    source->is_lost = source->has_no_handle;
+    if (source->is_lost)
+        return -ENODEV;
     read_memory(&nvidia->nvml, source, device);
     if (!source->is_part)
         read_whole(&nvidia->nvml, source, now_ns, device);
     return source->is_lost ? -ENODEV : 0;
-}
-
-/* --- finding them --- */
-
-static bool count_pci_device(void *context, const struct dirent64 *entry)
-{
-    size_t *count = context;
-
-    /* Devices are links named domain:bus:device.function; the rest are controls. */
-    *count += strchr(entry->d_name, ':') != NULL;
-    return true;
-}
-
-static size_t count_pci_devices(const struct nvidia *nvidia)
-{
-    size_t count = 0;
-
-    if (nvidia->driver_fd >= 0)
-        (void)dir_each(nvidia->driver_fd, count_pci_device, &count);
-    return count;
-}
-
-static bool nvidia_has_changed(void *state)
-{
-    struct nvidia *nvidia = state;
-
-    return count_pci_devices(nvidia) != nvidia->pci_count;
-}
-
-typedef void set_text(struct gpu_device *device, const char *text);
-
-/* Not every driver ends a text that fills the buffer. */
-static void read_text(nvml_text *function, nvml_device handle, struct gpu_device *device,
-                      set_text *set)
-{
-    char text[GPU_TEXT_MAX + 1] = "";
-
-    if (function == NULL || function(handle, text, GPU_TEXT_MAX) != NVML_OK)
-        return;
-    text[GPU_TEXT_MAX] = '\0';
-    set(device, text);
-}
-
-static void read_numbers(const struct nvml *nvml, nvml_device handle, struct gpu_device *device)
-{
-    char text[32];
-    uint32_t value = 0;
-    int32_t major = 0;
-    int32_t minor = 0;
-
-    if (nvml->cores != NULL && nvml->cores(handle, &value) == NVML_OK)
-        gpu_cell(device, FIELD_GPU_CORES)->number = value;
-    if (nvml->minor != NULL && nvml->minor(handle, &value) == NVML_OK) {
-        snprintf(text, sizeof text, "nvidia%u", value);
-        gpu_add_detail(device, "node", text);
-    }
-    if (nvml->capability != NULL && nvml->capability(handle, &major, &minor) == NVML_OK) {
-        snprintf(text, sizeof text, "%d.%d", major, minor);
-        gpu_add_detail(device, "compute_capability", text);
-    }
-}
-
-static void read_facts(const struct nvidia *nvidia, nvml_device handle, struct gpu_device *device)
-{
-    const struct nvml *nvml = &nvidia->nvml;
-    struct nvml_pci pci = {0};
-
-    read_text(nvml->uuid, handle, device, gpu_set_uuid);
-    read_text(nvml->name, handle, device, gpu_set_name);
-    gpu_add_detail(device, "driver_version", nvidia->driver_version);
-    gpu_add_detail(device, "cuda_version", nvidia->cuda_version);
-    if (nvml->pci != NULL && nvml->pci(handle, &pci) == NVML_OK) {
-        char address[32];
-        pci.id[sizeof pci.id - 1] = '\0';
-        snprintf(address, sizeof address, "%04x:%02x:%02x.0", pci.domain, pci.bus & 0xff,
-                 pci.device & 0xff);
-        gpu_set_host_id(device, address);
-        gpu_add_detail(device, "pci_bus_id", pci.id);
-    }
-    read_numbers(nvml, handle, device);
-}
-
-static struct gpu_device *add_device(struct nvidia *nvidia, nvml_device handle, bool is_part,
-                                     struct gpu_table *table)
-{
-    struct nvidia_device *grown =
-        array_grow(nvidia->devices, &nvidia->capacity, nvidia->count + 1, sizeof *grown);
-    if (grown == NULL)
-        return NULL;
-    nvidia->devices = grown;
-    struct gpu_device *device = gpu_table_add(table);
-    if (device == NULL)
-        return NULL;
-    device->is_part = is_part;
-    grown[nvidia->count++] = (struct nvidia_device){.handle = handle, .is_part = is_part};
-    return device;
-}
-
-/* MIG instances of a device, each with memory of its own. */
-static void add_parts(struct nvidia *nvidia, nvml_device whole, const char *host_id,
-                      struct gpu_table *table)
-{
-    const struct nvml *nvml = &nvidia->nvml;
-    uint32_t current = 0;
-    uint32_t pending = 0;
-    uint32_t count = 0;
-
-    if (nvml->mig_mode == NULL || nvml->mig_mode(whole, &current, &pending) != NVML_OK ||
-        current != 1)
-        return;
-    nvidia->devices[nvidia->count - 1].has_parts = true;
-    if (nvml->mig_count == NULL || nvml->mig_handle == NULL ||
-        nvml->mig_count(whole, &count) != NVML_OK)
-        return;
-    for (uint32_t i = 0; i < count && i < PARTS_MAX; i++) {
-        nvml_device part;
-        if (nvml->mig_handle(whole, i, &part) != NVML_OK)
-            continue;
-        struct gpu_device *device = add_device(nvidia, part, true, table);
-        if (device == NULL)
-            return;
-        read_text(nvml->uuid, part, device, gpu_set_uuid);
-        read_text(nvml->name, part, device, gpu_set_name);
-        gpu_set_host_id(device, host_id);
-    }
-}
-
-static void read_versions(struct nvidia *nvidia)
-{
-    const struct nvml *nvml = &nvidia->nvml;
-    char *driver = nvidia->driver_version;
-    int32_t cuda = 0;
-
-    if (nvml->driver_version == NULL ||
-        nvml->driver_version(driver, sizeof nvidia->driver_version) != NVML_OK)
-        driver[0] = '\0';
-    driver[sizeof nvidia->driver_version - 1] = '\0';
-    if (nvml->cuda_version != NULL && nvml->cuda_version(&cuda) == NVML_OK && cuda > 0)
-        snprintf(nvidia->cuda_version, sizeof nvidia->cuda_version, "%d.%d", cuda / 1000,
-                 cuda % 1000 / 10);
-}
-
-/* The library knows the devices that were there when it was initialised. */
-static int initialise_again(struct nvidia *nvidia)
-{
-    const struct nvml *nvml = &nvidia->nvml;
-
-    if (!nvidia->was_found || nvml->shutdown == NULL)
-        return 0;
-    (void)nvml->shutdown();
-    return nvml->init() == NVML_OK ? 0 : -ENODEV;
-}
-
-static int nvidia_find(void *state, struct gpu_table *table)
-{
-    struct nvidia *nvidia = state;
-    const struct nvml *nvml = &nvidia->nvml;
-    uint32_t count = 0;
-
-    table->count = 0;
-    nvidia->count = 0;
-    nvidia->pci_count = COUNT_UNKNOWN;
-    size_t pci_count = count_pci_devices(nvidia);
-    if (initialise_again(nvidia) < 0 || nvml->count(&count) != NVML_OK)
-        return -ENODEV;
-    nvidia->pci_count = pci_count;
-    nvidia->was_found = true;
-    read_versions(nvidia);
-    for (uint32_t i = 0; i < count && i < GPU_DEVICES_MAX; i++) {
-        nvml_device handle;
-        if (nvml->handle(i, &handle) != NVML_OK)
-            continue;
-        struct gpu_device *device = add_device(nvidia, handle, false, table);
-        if (device == NULL)
-            break;
-        read_facts(nvidia, handle, device);
-        char host_id[GPU_TEXT_MAX];
-        memcpy(host_id, device->host_id, sizeof host_id);
-        add_parts(nvidia, handle, host_id, table);
-    }
-    return 0;
 }
 
 /* --- the backend --- */

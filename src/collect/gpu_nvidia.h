@@ -17,8 +17,10 @@ struct nvidia_links {
 
 struct nvidia_device {
     nvml_device handle;
-    bool is_part;     /* a MIG instance of the last device before it that is none */
-    bool has_parts;   /* MIG is on: the driver tells no utilisation then */
+    bool is_part;   /* a MIG instance of the last device before it that is none */
+    bool has_parts; /* MIG is on: the driver tells no utilisation then */
+    size_t part_count;
+    bool has_no_handle;
     bool is_lost;     /* as of this reading */
     uint32_t refused; /* bits of enum nvidia_call: the device does not do that */
     uint64_t slow_ns; /* when the facts that hardly change were read; 0: never */
@@ -47,8 +49,10 @@ enum nvidia_pids { PIDS_UNPROVEN, PIDS_OURS, PIDS_FOREIGN };
 struct nvidia {
     const struct gpu_places *places;
     struct nvml nvml;
-    int driver_fd; /* /sys/bus/pci/drivers/nvidia, or -1 */
-    size_t pci_count;
+    int driver_fd;       /* /sys/bus/pci/drivers/nvidia, or -1 */
+    uint64_t pci_digest; /* of the devices that were there when they were listed */
+    bool is_incomplete;  /* some devices gave no handle */
+    unsigned looks;      /* since the last try to get them */
     bool is_initialised;
     bool was_found;
     char driver_version[GPU_TEXT_MAX];
@@ -58,9 +62,10 @@ struct nvidia {
     size_t capacity;
 
     enum nvidia_pids pids;
-    unsigned strikes;     /* readings in a row with a PID that nobody here has */
+    uint64_t strange_ns;  /* since when a PID is listed that nobody here has; 0: none is */
     size_t next_suspect;  /* member to be asked next whether it has a GPU open */
     bool has_hidden_user; /* a member has, but the driver does not list it */
+    bool found_suspect;   /* in this round through the members */
     char *list;           /* of processes, as the library fills it */
     size_t list_capacity; /* in struct nvml_process */
     struct nvidia_holding *holdings;
@@ -69,6 +74,9 @@ struct nvidia {
     struct nvml_process_usage *usages;
     size_t usage_capacity;
 };
+
+int nvidia_find(void *state, struct gpu_table *table);
+bool nvidia_has_changed(void *state);
 
 /* Room for what the tree's part needs before the first growth; 0 or -ENOMEM. */
 int nvidia_tree_open(struct nvidia *nvidia);

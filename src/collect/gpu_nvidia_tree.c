@@ -25,7 +25,8 @@
 #define USAGE_STALE_NS (900 * NS_PER_MS)
 /* A sample of a time that far ahead is no sample, or the clock was set back since. */
 #define CLOCKS_APART_US (2 * NS_PER_SEC / NS_PER_US)
-#define STRIKES_MAX 3
+/* One that has just ended may be listed for a moment. */
+#define STRANGE_NS (2 * NS_PER_SEC)
 #define SUSPECTS_PER_READING 4
 
 /* --- lists of processes --- */
@@ -119,7 +120,7 @@ static bool find_device_link(void *context, const struct dirent64 *entry)
 /* Whether a process has a GPU open, as every process with a context has. */
 static bool has_device_open(const struct nvidia *nvidia, pid_t pid)
 {
-    int fd = pid_file_open(nvidia->places->root->proc_fd, pid, "fd");
+    int fd = pid_file_open(nvidia->places->tree_fd, pid, "fd");
     int search = fd;
 
     if (fd < 0)
@@ -131,7 +132,7 @@ static bool has_device_open(const struct nvidia *nvidia, pid_t pid)
 
 static bool exists(const struct nvidia *nvidia, pid_t pid)
 {
-    int fd = pid_file_open(nvidia->places->root->proc_fd, pid, "stat");
+    int fd = pid_file_open(nvidia->places->tree_fd, pid, "stat");
 
     if (fd >= 0)
         close(fd);
@@ -143,7 +144,7 @@ static bool exists(const struct nvidia *nvidia, pid_t pid)
  * of the tree's that is listed and has a GPU open proves the former; numbers that nobody here has,
  * the latter.
  */
-static void weigh_evidence(struct nvidia *nvidia, const struct gpu_request *request)
+static void weigh_lists(struct nvidia *nvidia, const struct gpu_request *request)
 {
     bool has_stranger = false;
 
@@ -156,13 +157,33 @@ static void weigh_evidence(struct nvidia *nvidia, const struct gpu_request *requ
                 nvidia->pids = PIDS_OURS;
         }
     }
-    nvidia->strikes = has_stranger ? nvidia->strikes + 1 : 0;
-    if (nvidia->pids == PIDS_UNPROVEN && nvidia->strikes >= STRIKES_MAX)
+    if (!has_stranger)
+        nvidia->strange_ns = 0;
+    else if (nvidia->strange_ns == 0)
+        nvidia->strange_ns = request->now_ns;
+    else if (nvidia->pids == PIDS_UNPROVEN && request->now_ns - nvidia->strange_ns > STRANGE_NS)
         nvidia->pids = PIDS_FOREIGN;
+}
+
+/* A few members each time; what a whole round found stands until the next is over. */
+static void look_for_hidden_users(struct nvidia *nvidia, const struct gpu_request *request)
+{
     for (size_t i = 0; i < SUSPECTS_PER_READING && i < request->pid_count; i++) {
-        pid_t suspect = request->pids[nvidia->next_suspect++ % request->pid_count];
-        nvidia->has_hidden_user |= has_device_open(nvidia, suspect);
+        if (nvidia->next_suspect >= request->pid_count) {
+            nvidia->next_suspect = 0;
+            nvidia->has_hidden_user = nvidia->found_suspect;
+            nvidia->found_suspect = false;
+        }
+        nvidia->found_suspect |= has_device_open(nvidia, request->pids[nvidia->next_suspect++]);
     }
+    nvidia->has_hidden_user |= nvidia->found_suspect;
+}
+
+static void weigh_evidence(struct nvidia *nvidia, const struct gpu_request *request)
+{
+    weigh_lists(nvidia, request);
+    if (nvidia->pids == PIDS_UNPROVEN)
+        look_for_hidden_users(nvidia, request);
 }
 
 /*
@@ -178,6 +199,7 @@ static bool pids_can_be_told(struct nvidia *nvidia, struct gpu_request *request)
     if (nvidia->pids != PIDS_UNPROVEN)
         return nvidia->pids == PIDS_OURS;
     request->pid_count = 0;
+    request->places = NULL;
     return !nvidia->has_hidden_user;
 }
 
@@ -278,7 +300,8 @@ static struct usage_sum add_usages(const struct nvidia *nvidia, uint64_t seen_us
 static void ask_usage(struct nvidia *nvidia, struct nvidia_device *source,
                       const struct gpu_request *request)
 {
-    if (source->usage_ns != 0 && request->now_ns - source->usage_ns < USAGE_PERIOD_NS)
+    if (source->usage_ns != 0 &&
+        counter_growth(request->now_ns, source->usage_ns) < USAGE_PERIOD_NS)
         return;
     source->usage_ns = request->now_ns;
     if (source->sample_us > real_time_us() + CLOCKS_APART_US)
@@ -293,7 +316,7 @@ static void ask_usage(struct nvidia *nvidia, struct nvidia_device *source,
         source->usage_pct = sum.percent < 100 ? sum.percent : 100;
         source->sample_us = sum.newest_us;
         source->sample_ns = request->now_ns;
-    } else if (request->now_ns - source->sample_ns > USAGE_STALE_NS) {
+    } else if (counter_growth(request->now_ns, source->sample_ns) > USAGE_STALE_NS) {
         source->usage_pct = 0;
     }
 }
@@ -326,7 +349,9 @@ static void read_device(struct nvidia *nvidia, size_t index, const struct gpu_re
 
     if (find_holdings(nvidia, source->handle, request) < 0)
         return;
-    gpu_cell(device, FIELD_GPU_PROCESS_VRAM)->counter = sum_holdings(nvidia);
+    uint64_t bytes = sum_holdings(nvidia);
+    uint64_t total = gpu_cell(device, FIELD_GPU_VRAM_TOTAL)->counter;
+    gpu_cell(device, FIELD_GPU_PROCESS_VRAM)->counter = bytes <= total ? bytes : COUNTER_UNKNOWN;
     gpu_set_percent(device, FIELD_GPU_PROCESS_UTILIZATION, tree_usage(nvidia, source, request));
 }
 

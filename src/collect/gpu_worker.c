@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "collect/gpu_unit.h"
 #include "collect/own_io.h"
 
 #include <errno.h>
@@ -11,19 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIND_PERIOD_NS (5 * NS_PER_SEC)
 #define DETAIL_PERIOD_NS NS_PER_SEC
 #define LEAD_MIN_NS NS_PER_MS
-
-struct gpu_unit {
-    const struct gpu_backend *backend;
-    const struct gpu_places *places;
-    void *state;
-    atomic_uint users; /* workers; the last one closes */
-    uint64_t found_ns;
-    pthread_mutex_t find_lock; /* for `found` and for what the backend does in find() */
-    struct gpu_table found;
-};
 
 struct pid_array {
     pid_t *list;
@@ -63,7 +53,8 @@ struct gpu_worker {
     struct pid_array pids;    /* current, and who has left since then */
     bool wants_tree;
     uint64_t due_ns;    /* tick of the next reading */
-    uint64_t served_ns; /* of the last one; of details, when it was begun */
+    uint64_t served_ns; /* of the last one */
+    uint64_t last_ns;   /* as of which that was made */
     uint64_t took_ns;
 
     /* Only the sampling thread's. */
@@ -121,62 +112,24 @@ static void find_departed(struct gpu_worker *worker)
 
 /* --- one reading --- */
 
-static void find_if_changed(struct gpu_worker *worker, uint64_t now_ns)
+static bool read_unit(struct gpu_worker *worker, uint64_t now_ns, struct gpu_table *table)
 {
-    struct gpu_unit *unit = worker->unit;
+    struct gpu_request request = {now_ns, worker->pids.list, worker->pids.count, NULL};
 
-    if (unit->found_ns != 0 && now_ns - unit->found_ns < FIND_PERIOD_NS)
-        return;
-    bool changed = unit->found_ns == 0 || unit->backend->has_changed(unit->state);
-    /* While the other worker is at it, that must wait. */
-    if (!changed) {
-        unit->found_ns = now_ns;
-    } else if (pthread_mutex_trylock(&unit->find_lock) == 0) {
-        if (unit->backend->find(unit->state, &unit->found) < 0)
-            unit->found.count = 0;
-        unit->found_ns = now_ns;
-        pthread_mutex_unlock(&unit->find_lock);
-    }
+    return worker->is_detail ? gpu_unit_read_details(worker->unit, now_ns, table)
+                             : gpu_unit_read(worker->unit, &request, worker->wants_tree, table);
 }
 
-static void read_devices(struct gpu_worker *worker, uint64_t now_ns)
-{
-    const struct gpu_unit *unit = worker->unit;
-    struct gpu_table *table = &worker->back->table;
-    struct gpu_request request = {now_ns, worker->pids.list, worker->pids.count};
-
-    if (gpu_table_copy(table, &unit->found) < 0)
-        return;
-    for (size_t i = 0; i < table->count; i++)
-        if (unit->backend->read(unit->state, i, now_ns, &table->devices[i]) < 0)
-            gpu_device_copy(&table->devices[i], &unit->found.devices[i]);
-    if (worker->wants_tree)
-        unit->backend->read_processes(unit->state, &request, table);
-}
-
-static void read_details(struct gpu_worker *worker, uint64_t now_ns)
-{
-    struct gpu_unit *unit = worker->unit;
-    struct gpu_table *table = &worker->back->table;
-
-    pthread_mutex_lock(&unit->find_lock);
-    if (gpu_table_copy(table, &unit->found) == 0)
-        for (size_t i = 0; i < table->count; i++)
-            unit->backend->read_detail(unit->state, i, now_ns, &table->devices[i]);
-    pthread_mutex_unlock(&unit->find_lock);
-}
-
-static void take_reading(struct gpu_worker *worker, uint64_t now_ns)
+/* Whoever asks may have looked at the clock before our last reading: time does not run backwards.
+ */
+static void take_reading(struct gpu_worker *worker, uint64_t wanted_ns)
 {
     uint64_t begin_ns = clock_monotonic_ns();
+    uint64_t now_ns = wanted_ns > worker->last_ns ? wanted_ns : worker->last_ns;
 
+    worker->last_ns = now_ns;
     atomic_store(&worker->busy_since_ns, begin_ns);
-    if (worker->is_detail) {
-        read_details(worker, now_ns);
-    } else {
-        find_if_changed(worker, now_ns);
-        read_devices(worker, now_ns);
-    }
+    worker->back->is_whole = read_unit(worker, now_ns, &worker->back->table);
     worker->back->taken_ns = clock_monotonic_ns();
     worker->took_ns = worker->back->taken_ns - begin_ns;
     worker->back->took_ns = worker->took_ns;
@@ -189,11 +142,8 @@ static void take_reading(struct gpu_worker *worker, uint64_t now_ns)
 static uint64_t next_begin_ns(struct gpu_worker *worker, uint64_t now_ns)
 {
     uint64_t interval_ns = worker->interval_ns;
-
-    if (worker->is_detail)
-        return worker->served_ns +
-               (interval_ns > DETAIL_PERIOD_NS ? interval_ns : DETAIL_PERIOD_NS);
     uint64_t lead_ns = 2 * worker->took_ns + LEAD_MIN_NS;
+
     if (lead_ns > interval_ns / 2)
         lead_ns = interval_ns / 2;
     uint64_t passed = now_ns > worker->tick_ns ? (now_ns - worker->tick_ns) / interval_ns : 0;
@@ -215,7 +165,7 @@ static uint64_t wait_for_work(struct gpu_worker *worker)
         if (worker->asked != worker->answered)
             return worker->asked_now_ns;
         if (now_ns >= begin_ns) {
-            worker->served_ns = worker->is_detail ? now_ns : worker->due_ns;
+            worker->served_ns = worker->due_ns;
             return now_ns;
         }
         struct timespec until = clock_timespec(begin_ns);
@@ -265,13 +215,12 @@ static void work(struct gpu_worker *worker)
 
 static bool open_backend(struct gpu_worker *worker)
 {
-    struct gpu_unit *unit = worker->unit;
     char remark[GPU_REMARK_MAX] = "";
 
     if (worker->is_detail)
         return true;
     atomic_store(&worker->busy_since_ns, clock_monotonic_ns());
-    int error = unit->backend->open(unit->places, &unit->state, remark);
+    int error = gpu_unit_open(worker->unit, remark);
     atomic_store(&worker->busy_since_ns, 0);
     if (error >= 0)
         return true;
@@ -279,6 +228,10 @@ static bool open_backend(struct gpu_worker *worker)
     memcpy(worker->remark, remark, sizeof remark);
     worker->has_remark = remark[0] != '\0';
     worker->has_failed = true;
+    pthread_cond_signal(&worker->done);
+    /* It ends when it is joined: its I/O is then known to be no child's. */
+    while (!worker->must_stop)
+        pthread_cond_wait(&worker->wake, &worker->lock);
     pthread_mutex_unlock(&worker->lock);
     return false;
 }
@@ -299,17 +252,6 @@ static void *worker_main(void *argument)
 
 /* --- starting and stopping --- */
 
-static void unit_release(struct gpu_unit *unit)
-{
-    if (atomic_fetch_sub(&unit->users, 1) != 1)
-        return;
-    if (unit->state != NULL)
-        unit->backend->close(unit->state);
-    gpu_table_free(&unit->found);
-    pthread_mutex_destroy(&unit->find_lock);
-    free(unit);
-}
-
 static void worker_free(struct gpu_worker *worker)
 {
     pthread_cond_destroy(&worker->wake);
@@ -321,7 +263,7 @@ static void worker_free(struct gpu_worker *worker)
     free(worker->current.list);
     free(worker->before.list);
     free(worker->pids.list);
-    unit_release(worker->unit);
+    gpu_unit_release(worker->unit);
     free(worker);
 }
 
@@ -365,19 +307,15 @@ static int worker_start(struct gpu_worker *worker, struct gpu_worker **ret_worke
 int gpu_worker_start(const struct gpu_backend *backend, const struct gpu_places *places,
                      uint64_t tick_ns, uint64_t interval_ns, struct gpu_worker **ret_worker)
 {
-    struct gpu_unit *unit = calloc(1, sizeof *unit);
     struct gpu_worker *worker = calloc(1, sizeof *worker);
 
-    if (unit == NULL || worker == NULL) {
-        free(unit);
+    if (worker == NULL)
+        return -ENOMEM;
+    worker->unit = gpu_unit_new(backend, places);
+    if (worker->unit == NULL) {
         free(worker);
         return -ENOMEM;
     }
-    unit->backend = backend;
-    unit->places = places;
-    unit->users = 1;
-    pthread_mutex_init(&unit->find_lock, NULL);
-    worker->unit = unit;
     worker->tick_ns = tick_ns;
     worker->interval_ns = interval_ns;
     return worker_start(worker, ret_worker);
@@ -390,9 +328,11 @@ int gpu_worker_start_detail(struct gpu_worker *beside, struct gpu_worker **ret_w
     if (worker == NULL)
         return -ENOMEM;
     worker->unit = beside->unit;
-    worker->interval_ns = beside->interval_ns;
+    worker->tick_ns = beside->tick_ns;
+    worker->interval_ns =
+        beside->interval_ns > DETAIL_PERIOD_NS ? beside->interval_ns : DETAIL_PERIOD_NS;
     worker->is_detail = true;
-    atomic_fetch_add(&worker->unit->users, 1);
+    gpu_unit_share(worker->unit);
     return worker_start(worker, ret_worker);
 }
 
@@ -430,7 +370,7 @@ void gpu_worker_tell(struct gpu_worker *worker, const struct tree_pids *tree)
     pthread_mutex_unlock(&worker->lock);
 }
 
-void gpu_worker_ask(struct gpu_worker *worker, uint64_t now_ns, uint64_t patience_ns)
+bool gpu_worker_ask(struct gpu_worker *worker, uint64_t now_ns, uint64_t patience_ns)
 {
     struct timespec until = clock_timespec(clock_monotonic_ns() + patience_ns);
     int error = 0;
@@ -439,9 +379,11 @@ void gpu_worker_ask(struct gpu_worker *worker, uint64_t now_ns, uint64_t patienc
     uint64_t mine = ++worker->asked;
     worker->asked_now_ns = now_ns;
     pthread_cond_signal(&worker->wake);
-    while (worker->answered != mine && !worker->has_ended && error == 0)
+    while (worker->answered != mine && !worker->has_failed && error == 0)
         error = pthread_cond_timedwait(&worker->done, &worker->lock, &until);
+    bool answered = worker->answered == mine;
     pthread_mutex_unlock(&worker->lock);
+    return answered;
 }
 
 const struct gpu_reading *gpu_worker_take(struct gpu_worker *worker)

@@ -17,6 +17,7 @@ struct gpu_reading {
     struct gpu_table table;
     uint64_t taken_ns; /* when it was finished, on the monotonic clock; 0: never */
     uint64_t took_ns;
+    bool is_whole; /* false: it could not even be told which devices there are */
 };
 
 struct gpu_worker;
@@ -31,8 +32,9 @@ int gpu_worker_start_detail(struct gpu_worker *beside, struct gpu_worker **ret_w
 /* Tells the worker which processes to look for; `known` false: none are wanted. */
 void gpu_worker_tell(struct gpu_worker *worker, const struct tree_pids *tree);
 
-/* Has a reading made now, as of `now_ns`, and waits for it, but not longer than `patience_ns`. */
-void gpu_worker_ask(struct gpu_worker *worker, uint64_t now_ns, uint64_t patience_ns);
+/* Has a reading made as of `now_ns` and waits for it, but not longer than `patience_ns`; whether it
+ * came. */
+bool gpu_worker_ask(struct gpu_worker *worker, uint64_t now_ns, uint64_t patience_ns);
 
 /* The newest finished reading, or NULL; valid until the next call. */
 const struct gpu_reading *gpu_worker_take(struct gpu_worker *worker);
@@ -40,7 +42,7 @@ const struct gpu_reading *gpu_worker_take(struct gpu_worker *worker);
 /* Since when the driver has owed an answer; 0: it does not. */
 uint64_t gpu_worker_busy_since_ns(const struct gpu_worker *worker);
 
-/* Whether the backend could not be opened, so the thread has ended. */
+/* Whether the backend could not be opened; there is nothing left to do then but to stop. */
 bool gpu_worker_has_failed(struct gpu_worker *worker);
 
 /* What there is to say to a person, once; NULL: nothing. */

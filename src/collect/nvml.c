@@ -62,13 +62,12 @@ static void load_list(struct nvml *nvml, enum nvml_list kind)
 
 int nvml_open(struct nvml *nvml, const char *path, char *remark)
 {
-    char bad[LIB_PATH_MAX];
+    char bad[LIB_PROBLEM_MAX];
 
     *nvml = (struct nvml){0};
     int error = lib_open(path != NULL ? path : LIBRARY, folders, &nvml->lib, bad);
     if (error == -ENOEXEC)
-        snprintf(remark, GPU_REMARK_MAX,
-                 "%s is damaged or not for this machine; no NVIDIA GPU is watched", bad);
+        snprintf(remark, GPU_REMARK_MAX, "%s; no NVIDIA GPU is watched", bad);
     else if (error < 0)
         snprintf(remark, GPU_REMARK_MAX,
                  "an NVIDIA driver is loaded but " LIBRARY " was not found; its GPUs are not "

@@ -15,6 +15,8 @@
 #ifndef FAKES_NVML_BARE_H
 #define FAKES_NVML_BARE_H
 
+#include <sys/wait.h>
+
 #include <time.h>
 
 #include "nvml_script.h"
@@ -170,10 +172,25 @@ static inline void call_end(const struct call *call)
 
 /* --- functions --- */
 
+/* As the real one does to have device nodes made: a program of its own, which it waits for. */
+static inline bool run_a_program(void)
+{
+    int status = -1;
+    pid_t child = fork();
+
+    if (child == 0) {
+        usleep(20 * 1000);
+        _exit(7);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7;
+}
+
 int nvmlInit_v2(void)
 {
     CALL(NULL);
     int code = (int)script_number("init", NVML_OK);
+    if (script_number("forks", 0) != 0 && !run_a_program())
+        return NVML_DRIVER_NOT_LOADED;
     if (code == NVML_OK) {
         if (init_count++ == 0)
             gpus_at_init = (unsigned)script_number("gpus", 1);
@@ -204,6 +221,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **ret)
     if (ret == NULL || index >= gpu_count())
         return NVML_INVALID_ARGUMENT;
     int code = check_device(device_at(index, NOT_MIG));
+    if (code == NVML_OK)
+        code = (int)device_number(device_at(index, NOT_MIG), "handle", NVML_OK);
     if (code == NVML_OK)
         *ret = device_at(index, NOT_MIG);
     return code;

@@ -48,8 +48,12 @@ static inline int fake_nvml_setup(void **state)
     memset(&gpu, 0, sizeof gpu);
     support_open_empty();
     scratch_make(&gpu.dir);
-    gpu.places =
-        (struct gpu_places){.root = support_root(), .nvml = FAKE_NVML, .pids_are_global = true};
+    gpu.places = (struct gpu_places){
+        .root = support_root(),
+        .nvml = FAKE_NVML,
+        .tree_fd = support_root()->proc_fd,
+        .pids_are_global = true,
+    };
     gpu.now_ns = 1000 * SECOND;
     say("%s", "");
     assert_int_equal(setenv("FAKE_NVML", scratch_path(&gpu.dir, "script").text, 1), 0);

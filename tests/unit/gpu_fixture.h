@@ -38,6 +38,7 @@ static inline int gpu_open(const struct gpu_backend *backend)
 
     gpu.backend = backend;
     gpu.places.root = support_root();
+    gpu.places.tree_fd = support_root()->proc_fd;
     gpu.now_ns = 1000 * SECOND;
     return backend->open(&gpu.places, &gpu.state, remark);
 }

@@ -28,7 +28,7 @@ static int open_host(void **state)
 {
     (void)state;
     support_open_empty();
-    drm_clients_init(&clients, support_root());
+    drm_clients_init(&clients, support_root()->proc_fd);
     now_ns = 1000 * SECOND;
     return 0;
 }
@@ -112,7 +112,8 @@ static void read_tree(size_t count)
     for (size_t i = 0; i < count; i++)
         pids[i] = (pid_t)(i + 1);
     now_ns += SECOND;
-    drm_clients_read(&clients, &(struct gpu_request){now_ns, pids, count});
+    drm_clients_read(&clients,
+                     &(struct gpu_request){.now_ns = now_ns, .pids = pids, .pid_count = count});
 }
 
 static void assert_use(const struct drm_card *card, double utilization_pct, uint64_t vram_bytes)
@@ -585,10 +586,11 @@ static void test_the_real_proc(void **state)
     pid_t self = getpid();
 
     assert_int_equal(sysroot_open(&root, NULL, NULL, &culprit), 0);
-    drm_clients_init(&clients, &root);
+    drm_clients_init(&clients, root.proc_fd);
     for (int i = 0; i < 2; i++) {
         now_ns += SECOND;
-        drm_clients_read(&clients, &(struct gpu_request){now_ns, &self, 1});
+        drm_clients_read(&clients,
+                         &(struct gpu_request){.now_ns = now_ns, .pids = &self, .pid_count = 1});
     }
     sysroot_close(&root);
     assert_use(&navi, 0, 0);
@@ -609,12 +611,13 @@ static void test_a_real_zombie(void **state)
     assert_true(child > 0);
     assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
     assert_int_equal(sysroot_open(&root, NULL, NULL, &culprit), 0);
-    drm_clients_init(&clients, &root);
+    drm_clients_init(&clients, root.proc_fd);
     if (is_root)
         assert_int_equal(seteuid(NOBODY), 0);
     for (int i = 0; i < 2; i++) {
         now_ns += SECOND;
-        drm_clients_read(&clients, &(struct gpu_request){now_ns, &child, 1});
+        drm_clients_read(&clients,
+                         &(struct gpu_request){.now_ns = now_ns, .pids = &child, .pid_count = 1});
     }
     if (is_root)
         assert_int_equal(seteuid(0), 0);

@@ -63,8 +63,8 @@ static void start(pid_t tracked)
         .gpu_patience_ns = PATIENCE,
         .nvml = LIBRARY,
     };
-    /* As with another host's /proc: its numbers are the driver's. */
-    support_root()->proc_is_foreign = true;
+    /* As the host's: its numbers are the driver's. */
+    support_write("proc/2/comm", "kthreadd\n");
     assert_int_equal(gpu_collector.open(&context, &gpu), 0);
     gpu_collector.read(gpu, &(struct tick){.now_ns = now_ns, .priming = true}, &sample);
     gpu_collector.describe(gpu);
@@ -190,8 +190,8 @@ static void test_a_device_that_is_lost_keeps_its_name_only(void **state)
     assert_absent(cell_at(1, FIELD_GPU_UTILIZATION)->number);
     assert_absent(cell_at(1, FIELD_GPU_TEMPERATURE)->number);
     assert_number(sample.value[METRIC_TOTAL_GPU_USAGE], 0.1);
-    /* What the tree has of the others is known all the same. */
-    assert_tree(0, 0, 0);
+    /* What the tree had of it is not known. */
+    assert_tree(NAN, NAN, NAN);
     say("gpus=2\ngpu0.util=10\ngpu1.util=20\n");
     take((pid_t[]){9}, 1);
     assert_number(sample.value[METRIC_TOTAL_GPU_USAGE], 0.3);
@@ -223,6 +223,46 @@ static void test_an_empty_tree_has_nothing_whatever_the_host_does(void **state)
     take((pid_t[]){100}, 1);
     take((pid_t[]){0}, 0);
     assert_tree(0, 0, 0);
+}
+
+/* It came since the last sample, so nobody was told of it; but its parent was. */
+static void test_a_child_counts_from_its_first_moment(void **state)
+{
+    (void)state;
+    start_nvidia("gpus=1\ngpu0.compute=300:104857600 400:104857600\n", 100);
+    support_write("proc/100/stat", "100 (sh) S 1 100 100 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
+    support_write("proc/200/stat",
+                  "200 (sh) S 100 100 100 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 6 0 0\n");
+    support_write("proc/300/stat",
+                  "300 (job) S 200 100 100 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0 0\n");
+    support_write("proc/400/stat",
+                  "400 (other) S 1 400 400 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 8 0 0\n");
+    take((pid_t[]){100}, 1);
+    assert_number(sample.value[METRIC_PROCESS_GPU_VRAM], 100);
+}
+
+/* Its PIDs are of the real /proc, whatever another one shows under the same numbers. */
+static void test_a_command_of_ours_is_not_looked_up_in_another_proc(void **state)
+{
+    pid_t self = getpid();
+    char stat[160];
+
+    (void)state;
+    support_open_empty();
+    support_write("sys/module/nvidia/version", "580.0\n");
+    say("gpus=1\ngpu0.compute=777:104857600\n");
+    snprintf(stat, sizeof stat, "777 (x) S %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n",
+             (int)self);
+    support_write("proc/777/stat", stat);
+    start(self);
+    gpu_collector.close(gpu);
+    context.tracked_is_ours = true;
+    assert_int_equal(gpu_collector.open(&context, &gpu), 0);
+    gpu_collector.read(gpu, &(struct tick){.now_ns = now_ns, .priming = true}, &sample);
+    gpu_collector.describe(gpu);
+    take(&self, 1);
+    assert_true(isnan(sample.value[METRIC_PROCESS_GPU_VRAM]) ||
+                sample.value[METRIC_PROCESS_GPU_VRAM] == 0);
 }
 
 static void test_a_tree_that_is_not_known_has_no_figures(void **state)
@@ -291,6 +331,52 @@ static void test_a_driver_that_cannot_be_initialised_is_remarked(void **state)
     assert_non_null(gpu_collector.remark(gpu));
 }
 
+/* Nothing found is not the same as nothing told. */
+static void test_a_driver_that_does_not_list_its_devices_is_not_a_host_without(void **state)
+{
+    (void)state;
+    start_nvidia("gpus=1\ngpu0.util=50\nfail=nvmlDeviceGetCount_v2:999\n", 5);
+    take((pid_t[]){5}, 1);
+    assert_int_equal(sample.rows[DEVICE_GPU]->count, 0);
+    assert_totals(NAN, NAN, 0);
+    assert_tree(NAN, NAN, NAN);
+    assert_non_null(gpu_collector.remark(gpu));
+    say("gpus=1\ngpu0.util=50\n");
+    now_ns += 6 * SECOND;
+    take((pid_t[]){5}, 1);
+    assert_number(sample.value[METRIC_TOTAL_GPU_USAGE], 0.5);
+}
+
+static void test_a_device_without_a_handle_is_not_left_out(void **state)
+{
+    (void)state;
+    start_nvidia("gpus=2\ngpu0.util=50\ngpu1.util=50\ngpu1.lost=1\n", 5);
+    take((pid_t[]){5}, 1);
+    assert_int_equal(sample.rows[DEVICE_GPU]->count, 2);
+    assert_null(cell_at(1, FIELD_GPU_UUID)->text);
+    assert_number(sample.value[METRIC_TOTAL_GPU_USAGE], 0.5);
+    assert_tree(NAN, NAN, NAN);
+    say("gpus=2\ngpu0.util=50\ngpu1.util=50\n");
+    for (int look = 0; look < 7; look++) {
+        now_ns += 6 * SECOND;
+        take((pid_t[]){5}, 1);
+    }
+    assert_number(sample.value[METRIC_TOTAL_GPU_USAGE], 1);
+}
+
+/* What the device says of itself and what the lists say are told apart. */
+static void test_the_tree_has_figures_on_a_device_that_has_none(void **state)
+{
+    (void)state;
+    start_nvidia("gpus=1\ngpu0.compute=100:104857600\ngpu0.util_samples=100:80\n"
+                 "fail=nvmlDeviceGetUtilizationRates:3\n",
+                 100);
+    take((pid_t[]){100}, 1);
+    take((pid_t[]){100}, 1);
+    assert_tree(0.8, 100, 1);
+    assert_totals(NAN, sample.value[METRIC_TOTAL_GPU_VRAM], 0);
+}
+
 /* --- the other vendors --- */
 
 static void test_amd_and_intel_come_through_their_workers(void **state)
@@ -317,7 +403,12 @@ int main(void)
         GPU_TEST(test_a_device_that_is_lost_keeps_its_name_only),
         GPU_TEST(test_the_tree_has_its_own_share),
         GPU_TEST(test_an_empty_tree_has_nothing_whatever_the_host_does),
+        GPU_TEST(test_a_child_counts_from_its_first_moment),
+        GPU_TEST(test_a_command_of_ours_is_not_looked_up_in_another_proc),
         GPU_TEST(test_a_tree_that_is_not_known_has_no_figures),
+        GPU_TEST(test_a_driver_that_does_not_list_its_devices_is_not_a_host_without),
+        GPU_TEST(test_a_device_without_a_handle_is_not_left_out),
+        GPU_TEST(test_the_tree_has_figures_on_a_device_that_has_none),
         GPU_TEST(test_without_permission_the_tree_has_no_figures),
         GPU_TEST(test_the_last_use_of_a_process_is_counted),
         GPU_TEST(test_a_broken_library_is_remarked_once),

@@ -157,6 +157,18 @@ static void test_lists_that_cannot_be_read_make_it_unavailable(void **state)
     }
 }
 
+static void test_more_memory_than_the_device_has_is_not_believed(void **state)
+{
+    (void)state;
+    say("gpu0.total=1000\ngpu0.used=10\ngpu0.compute=100:1001\n");
+    start_gpus();
+    read_tree(ME);
+    assert_unknown(0, FIELD_GPU_PROCESS_VRAM);
+    say("gpu0.total=1000\ngpu0.used=10\ngpu0.compute=100:1000\n");
+    read_tree(ME);
+    assert_int_equal(vram(0), 1000);
+}
+
 /* A device without graphics, or a driver without MPS, still has its other processes. */
 static void test_kinds_of_lists_that_are_not_supported_are_empty(void **state)
 {
@@ -593,6 +605,7 @@ int main(void)
         GPU_TEST(test_memory_that_the_driver_does_not_tell_is_unavailable),
         GPU_TEST(test_sums_beyond_64_bits_are_unavailable),
         GPU_TEST(test_lists_that_cannot_be_read_make_it_unavailable),
+        GPU_TEST(test_more_memory_than_the_device_has_is_not_believed),
         GPU_TEST(test_kinds_of_lists_that_are_not_supported_are_empty),
         GPU_TEST(test_an_error_in_any_list_is_not_taken_for_nothing),
         GPU_TEST(test_long_lists),

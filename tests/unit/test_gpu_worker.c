@@ -21,6 +21,7 @@
 
 static struct {
     atomic_bool hangs;
+    atomic_bool detail_hangs;
     atomic_bool open_fails;
     atomic_bool device_is_gone;
     atomic_bool changed;
@@ -34,6 +35,8 @@ static struct {
 
 static struct gpu_worker *worker;
 static struct gpu_worker *detail;
+/* Readings are asked for as of times after this, which no reading of its own comes near. */
+static uint64_t base_ns;
 
 static void wait_while_hanging(void)
 {
@@ -82,7 +85,8 @@ static int driver_read(void *state, size_t index, uint64_t now_ns, struct gpu_de
     (void)state;
     wait_while_hanging();
     gpu_cell(device, FIELD_GPU_TEMPERATURE)->number = 40 + (double)index;
-    gpu_cell(device, FIELD_GPU_POWER)->number = (double)now_ns / NS_PER_SEC;
+    gpu_cell(device, FIELD_GPU_POWER)->number =
+        now_ns >= base_ns ? (double)(now_ns - base_ns) / NS_PER_SEC : -1;
     return atomic_load(&driver.device_is_gone) ? -ENODEV : 0;
 }
 
@@ -102,6 +106,8 @@ static void driver_read_detail(void *state, size_t index, uint64_t now_ns,
 {
     (void)state;
     (void)now_ns;
+    while (atomic_load(&driver.detail_hangs))
+        usleep(1000);
     gpu_cell(device, FIELD_GPU_ENERGY)->number = 1000 + (double)index;
 }
 
@@ -128,6 +134,7 @@ static int reset(void **state)
     (void)state;
     memset(&driver, 0, sizeof driver);
     driver.device_count = 2;
+    base_ns = clock_monotonic_ns() + 100 * HOUR;
     return 0;
 }
 
@@ -135,6 +142,7 @@ static int stop(void **state)
 {
     (void)state;
     atomic_store(&driver.hangs, false);
+    atomic_store(&driver.detail_hangs, false);
     gpu_worker_stop(detail, PATIENCE);
     gpu_worker_stop(worker, PATIENCE);
     detail = NULL;
@@ -152,7 +160,7 @@ static void start(void)
 
 static const struct gpu_reading *ask(uint64_t now_ns)
 {
-    gpu_worker_ask(worker, now_ns, PATIENCE);
+    assert_true(gpu_worker_ask(worker, base_ns + now_ns, PATIENCE));
     return gpu_worker_take(worker);
 }
 
@@ -214,11 +222,20 @@ static void test_a_reading_stays_until_the_next_is_taken(void **state)
     start();
     const struct gpu_reading *first = ask(1 * SECOND);
 
-    gpu_worker_ask(worker, 2 * SECOND, PATIENCE);
-    gpu_worker_ask(worker, 3 * SECOND, PATIENCE);
+    gpu_worker_ask(worker, base_ns + 2 * SECOND, PATIENCE);
+    gpu_worker_ask(worker, base_ns + 3 * SECOND, PATIENCE);
     assert_number(number(first, 0, FIELD_GPU_POWER), 1);
     assert_number(number(gpu_worker_take(worker), 0, FIELD_GPU_POWER), 3);
     assert_number(number(gpu_worker_take(worker), 0, FIELD_GPU_POWER), 3);
+}
+
+/* The clock was looked at before the worker made a reading by itself. */
+static void test_time_does_not_run_backwards(void **state)
+{
+    (void)state;
+    start();
+    assert_number(number(ask(9 * SECOND), 0, FIELD_GPU_POWER), 9);
+    assert_number(number(ask(8 * SECOND), 0, FIELD_GPU_POWER), 9);
 }
 
 static void test_it_reads_by_itself_before_each_tick(void **state)
@@ -243,7 +260,7 @@ static void test_a_driver_that_hangs_holds_up_nobody(void **state)
     assert_int_equal(gpu_worker_busy_since_ns(worker), 0);
     atomic_store(&driver.hangs, true);
     uint64_t begin_ns = clock_monotonic_ns();
-    gpu_worker_ask(worker, 2 * SECOND, 20 * NS_PER_MS);
+    assert_false(gpu_worker_ask(worker, base_ns + 2 * SECOND, 20 * NS_PER_MS));
     assert_true(clock_monotonic_ns() - begin_ns >= 20 * NS_PER_MS);
     assert_number(number(gpu_worker_take(worker), 0, FIELD_GPU_POWER), 1);
     assert_true(gpu_worker_busy_since_ns(worker) > 0);
@@ -354,7 +371,7 @@ static void test_devices_that_come_and_go_are_found(void **state)
 {
     (void)state;
     start();
-    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = 0;
     assert_int_equal(ask(now_ns)->table.count, 2);
     atomic_store(&driver.device_count, 1);
     atomic_store(&driver.changed, true);
@@ -390,6 +407,31 @@ static void test_details_have_a_worker_of_their_own(void **state)
     assert_int_equal(driver.closes, 1);
 }
 
+/* One that takes long keeps out when devices are to be listed, and what it read is not believed. */
+static void test_details_make_way_when_devices_change(void **state)
+{
+    const struct gpu_reading *reading = NULL;
+
+    (void)state;
+    assert_int_equal(
+        gpu_worker_start(&backend, NULL, clock_monotonic_ns(), 20 * NS_PER_MS, &worker), 0);
+    (void)ask(0);
+    atomic_store(&driver.detail_hangs, true);
+    assert_int_equal(gpu_worker_start_detail(worker, &detail), 0);
+    while (gpu_worker_busy_since_ns(detail) == 0)
+        usleep(1000);
+    atomic_store(&driver.device_count, 1);
+    atomic_store(&driver.changed, true);
+    assert_int_equal(ask(60 * SECOND)->table.count, 2);
+    atomic_store(&driver.detail_hangs, false);
+    while (ask(120 * SECOND)->table.count != 1)
+        usleep(1000);
+    do {
+        usleep(1000);
+        reading = gpu_worker_take(detail);
+    } while (reading == NULL || !reading->is_whole || reading->table.count != 1);
+}
+
 /* For the thread sanitizer: everything at once. */
 static void test_telling_asking_and_taking_do_not_disturb_each_other(void **state)
 {
@@ -421,6 +463,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORKER_TEST(test_a_reading_has_facts_and_figures),
         WORKER_TEST(test_a_reading_stays_until_the_next_is_taken),
+        WORKER_TEST(test_time_does_not_run_backwards),
         WORKER_TEST(test_it_reads_by_itself_before_each_tick),
         WORKER_TEST(test_a_driver_that_hangs_holds_up_nobody),
         WORKER_TEST(test_a_worker_that_hangs_is_left_behind),
@@ -431,6 +474,7 @@ int main(void)
         WORKER_TEST(test_of_a_device_that_is_gone_only_facts_are_known),
         WORKER_TEST(test_devices_that_come_and_go_are_found),
         WORKER_TEST(test_details_have_a_worker_of_their_own),
+        WORKER_TEST(test_details_make_way_when_devices_change),
         WORKER_TEST(test_telling_asking_and_taking_do_not_disturb_each_other),
         WORKER_TEST(test_stopping_nothing_is_fine),
     };

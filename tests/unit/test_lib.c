@@ -66,7 +66,7 @@ static size_t mapped_end(void)
 
 static void test_a_whole_library_is_loaded(void **state)
 {
-    char bad[LIB_PATH_MAX];
+    char bad[LIB_PROBLEM_MAX];
     void *lib = NULL;
 
     (void)state;
@@ -78,7 +78,7 @@ static void test_a_whole_library_is_loaded(void **state)
 
 static void test_one_that_was_cut_short_is_refused_at_every_length(void **state)
 {
-    char bad[LIB_PATH_MAX];
+    char bad[LIB_PROBLEM_MAX];
     size_t end = mapped_end();
 
     (void)state;
@@ -87,15 +87,49 @@ static void test_one_that_was_cut_short_is_refused_at_every_length(void **state)
         scratch_write(&scratch, "cut.so", library, size);
         assert_int_equal(check("cut.so"), -ENOEXEC);
         assert_int_equal(open_file("cut.so", bad), -ENOEXEC);
-        assert_string_equal(bad, scratch_path(&scratch, "cut.so").text);
+        assert_non_null(strstr(bad, scratch_path(&scratch, "cut.so").text));
     }
-    scratch_write(&scratch, "cut.so", library, end);
-    assert_int_equal(check("cut.so"), 0);
+    for (size_t size = end; size < library_size; size += 97) {
+        scratch_write(&scratch, "cut.so", library, size);
+        assert_int_equal(check("cut.so"), -ENOEXEC);
+    }
+}
+
+/* A copy that was interrupted by a power cut has its length, but zeros for what was not written. */
+static void test_one_whose_tail_was_never_written_is_refused(void **state)
+{
+    char bad[LIB_PROBLEM_MAX];
+    static const int fillings[] = {0, 0xff};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        for (size_t size = 64; size < library_size; size += 509) {
+            char *damaged = malloc(library_size);
+            assert_non_null(damaged);
+            memcpy(damaged, library, size);
+            memset(damaged + size, fillings[i], library_size - size);
+            scratch_write(&scratch, "torn.so", damaged, library_size);
+            free(damaged);
+            assert_int_equal(open_file("torn.so", bad), -ENOEXEC);
+        }
+}
+
+static void test_one_without_a_way_to_link_it_is_refused(void **state)
+{
+    ElfW(Ehdr) *header = (ElfW(Ehdr) *)(void *)library;
+    ElfW(Phdr) *segment = (ElfW(Phdr) *)(void *)(library + header->e_phoff);
+
+    (void)state;
+    for (size_t i = 0; i < header->e_phnum; i++)
+        if (segment[i].p_type == PT_DYNAMIC)
+            memset(library + segment[i].p_offset, 0, segment[i].p_filesz);
+    scratch_write(&scratch, "mute.so", library, library_size);
+    assert_int_equal(check("mute.so"), -ENOEXEC);
 }
 
 static void test_what_is_no_library_is_refused(void **state)
 {
-    char bad[LIB_PATH_MAX];
+    char bad[LIB_PROBLEM_MAX];
 
     (void)state;
     scratch_text(&scratch, "text.so", "this is no library\n");
@@ -139,7 +173,7 @@ static void test_absurd_headers_are_refused(void **state)
 
 static void test_a_name_is_found_in_the_loaders_folders(void **state)
 {
-    char bad[LIB_PATH_MAX];
+    char bad[LIB_PROBLEM_MAX];
     void *lib = NULL;
 
     (void)state;
@@ -150,7 +184,7 @@ static void test_a_name_is_found_in_the_loaders_folders(void **state)
 static void test_a_name_is_found_in_the_folders_given(void **state)
 {
     const char *const folders[] = {"/nowhere", scratch.path, NULL};
-    char bad[LIB_PATH_MAX];
+    char bad[LIB_PROBLEM_MAX];
     void *lib = NULL;
 
     (void)state;
@@ -162,7 +196,7 @@ static void test_a_name_is_found_in_the_folders_given(void **state)
 
 static void test_a_damaged_one_does_not_hide_a_good_one_behind_it(void **state)
 {
-    char bad[LIB_PATH_MAX];
+    char bad[LIB_PROBLEM_MAX];
     struct scratch second;
     void *lib = NULL;
 
@@ -171,7 +205,7 @@ static void test_a_damaged_one_does_not_hide_a_good_one_behind_it(void **state)
     const char *const folders[] = {scratch.path, second.path, NULL};
     scratch_write(&scratch, "libtracker-test.so.1", library, library_size / 2);
     assert_int_equal(lib_open("libtracker-test.so.1", folders, &lib, bad), -ENOEXEC);
-    assert_string_equal(bad, scratch_path(&scratch, "libtracker-test.so.1").text);
+    assert_non_null(strstr(bad, scratch_path(&scratch, "libtracker-test.so.1").text));
     scratch_write(&second, "libtracker-test.so.1", library, library_size);
     assert_int_equal(lib_open("libtracker-test.so.1", folders, &lib, bad), 0);
     lib_close(lib);
@@ -207,7 +241,7 @@ static void test_functions_that_are_missing_become_null(void **state)
         {"cos", offsetof(struct table, cosine)},
         {"no_such_function", offsetof(struct table, missing)},
     };
-    char bad[LIB_PATH_MAX];
+    char bad[LIB_PROBLEM_MAX];
     void *lib = NULL;
 
     (void)state;
@@ -224,6 +258,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_whole_library_is_loaded),
         TEST(test_one_that_was_cut_short_is_refused_at_every_length),
+        TEST(test_one_whose_tail_was_never_written_is_refused),
+        TEST(test_one_without_a_way_to_link_it_is_refused),
         TEST(test_what_is_no_library_is_refused),
         TEST(test_one_for_another_machine_is_refused),
         TEST(test_absurd_headers_are_refused),
