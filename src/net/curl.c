@@ -1,0 +1,75 @@
+#include "net/curl.h"
+
+#include "base/lib.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SYMBOL(member, name)                                                                       \
+    {                                                                                              \
+        name, offsetof(struct curl, member)                                                        \
+    }
+static const struct lib_symbol symbols[] = {
+    SYMBOL(global_init, "curl_global_init"),
+    SYMBOL(global_cleanup, "curl_global_cleanup"),
+    SYMBOL(easy_init, "curl_easy_init"),
+    SYMBOL(easy_setopt, "curl_easy_setopt"),
+    SYMBOL(easy_getinfo, "curl_easy_getinfo"),
+    SYMBOL(easy_reset, "curl_easy_reset"),
+    SYMBOL(easy_cleanup, "curl_easy_cleanup"),
+    SYMBOL(easy_strerror, "curl_easy_strerror"),
+    SYMBOL(list_append, "curl_slist_append"),
+    SYMBOL(list_free, "curl_slist_free_all"),
+    SYMBOL(multi_init, "curl_multi_init"),
+    SYMBOL(multi_add, "curl_multi_add_handle"),
+    SYMBOL(multi_remove, "curl_multi_remove_handle"),
+    SYMBOL(multi_perform, "curl_multi_perform"),
+    SYMBOL(multi_wait, "curl_multi_wait"),
+    SYMBOL(multi_info_read, "curl_multi_info_read"),
+    SYMBOL(multi_cleanup, "curl_multi_cleanup"),
+};
+enum { SYMBOL_COUNT = sizeof symbols / sizeof symbols[0] };
+
+static bool has_all(const struct curl *curl)
+{
+    for (size_t i = 0; i < SYMBOL_COUNT; i++) {
+        void *symbol;
+        memcpy(&symbol, (const char *)curl + symbols[i].offset, sizeof symbol);
+        if (symbol == NULL)
+            return false;
+    }
+    return true;
+}
+
+int curl_open(struct curl *curl, char *problem, size_t size)
+{
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+    char bad[LIB_PROBLEM_MAX] = "";
+    int error = -ENOENT;
+
+    *curl = (struct curl){0};
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && error < 0; i++)
+        error = lib_open(names[i], NULL, &curl->lib, bad);
+    if (error < 0) {
+        snprintf(problem, size, "%s", bad[0] != '\0' ? bad : "libcurl.so.4 is not installed");
+        return error;
+    }
+    lib_load(curl->lib, symbols, SYMBOL_COUNT, curl);
+    if (has_all(curl) && curl->global_init(CURL_GLOBAL_ALL) == CURL_OK)
+        return 0;
+    snprintf(problem, size, "the libcurl on this machine is too old");
+    lib_close(curl->lib);
+    *curl = (struct curl){0};
+    return -ENOEXEC;
+}
+
+void curl_close(struct curl *curl)
+{
+    if (curl->lib == NULL)
+        return;
+    curl->global_cleanup();
+    lib_close(curl->lib);
+    *curl = (struct curl){0};
+}

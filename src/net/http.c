@@ -1,0 +1,362 @@
+#include "net/http.h"
+
+#include "base/scan.h"
+#include "net/curl.h"
+#include "version.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define USER_AGENT "resource-tracker/" TRACKER_VERSION
+#define BODY_INITIAL 1024
+#define WAIT_MS 100
+
+struct http {
+    struct curl curl;
+    const char *ca_file; /* NULL: libcurl's own */
+    const char *ca_path;
+};
+
+/* One request under way. */
+struct exchange {
+    const struct http_request *request;
+    struct http_response *response;
+    void *easy;
+    struct curl_list *headers;
+    bool is_too_large;
+    char error[CURL_ERROR_SIZE];
+};
+
+/* --- certificates --- */
+
+static const char *const ca_files[] = {
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/cacert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+};
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* libcurl itself does not look at SSL_CERT_FILE, and one built elsewhere looks in other places. */
+static void find_certificates(struct http *http)
+{
+    http->ca_path = variable("SSL_CERT_DIR");
+    http->ca_file = variable("CURL_CA_BUNDLE");
+    if (http->ca_file == NULL)
+        http->ca_file = variable("SSL_CERT_FILE");
+    for (size_t i = 0; http->ca_file == NULL && i < sizeof ca_files / sizeof ca_files[0]; i++)
+        if (access(ca_files[i], R_OK) == 0)
+            http->ca_file = ca_files[i];
+}
+
+int http_open(struct http **ret_http, char *problem)
+{
+    struct http *http = calloc(1, sizeof *http);
+
+    if (http == NULL)
+        return -ENOMEM;
+    int error = curl_open(&http->curl, problem, HTTP_PROBLEM_MAX);
+    if (error < 0) {
+        free(http);
+        return error;
+    }
+    find_certificates(http);
+    *ret_http = http;
+    return 0;
+}
+
+void http_close(struct http *http)
+{
+    if (http == NULL)
+        return;
+    curl_close(&http->curl);
+    free(http);
+}
+
+void http_response_free(struct http_response *response)
+{
+    buf_free(&response->body);
+    *response = (struct http_response){0};
+}
+
+/* --- what comes in --- */
+
+static size_t take_body(const char *data, size_t size, size_t count, void *context)
+{
+    struct exchange *exchange = context;
+    struct buf *body = &exchange->response->body;
+
+    buf_bytes(body, data, size * count);
+    exchange->is_too_large = body->overflow;
+    return body->overflow ? 0 : size * count;
+}
+
+/* The value of a header line if it is the one named; without blanks and the line's end. */
+static void take_value(const char *line, size_t size, const char *name, char *out)
+{
+    size_t length = strlen(name);
+
+    if (size <= length || strncasecmp(line, name, length) != 0 || line[length] != ':')
+        return;
+    struct scan value = scan_over(line + length + 1, size - length - 1);
+    scan_blanks(&value);
+    while (value.end > value.at && (unsigned char)value.end[-1] <= ' ')
+        value.end--;
+    (void)scan_copy(&value, out, HTTP_HEADER_MAX);
+}
+
+static size_t take_header(const char *data, size_t size, size_t count, void *context)
+{
+    struct exchange *exchange = context;
+    struct http_response *response = exchange->response;
+    size_t length = size * count;
+
+    take_value(data, length, "x-amz-bucket-region", response->bucket_region);
+    take_value(data, length, "retry-after", response->retry_after);
+    take_value(data, length, "date", response->date);
+    return length;
+}
+
+/* --- one exchange --- */
+
+static int response_reset(struct http_response *response, size_t max)
+{
+    size_t initial = max < BODY_INITIAL ? max : BODY_INITIAL;
+
+    response->failure = HTTP_BROKEN;
+    response->status = 0;
+    response->bucket_region[0] = '\0';
+    response->retry_after[0] = '\0';
+    response->date[0] = '\0';
+    response->problem[0] = '\0';
+    buf_free(&response->body);
+    return buf_init(&response->body, initial > 0 ? initial : 1, max > 0 ? max : 1);
+}
+
+static bool has_header(const struct http_request *request, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *const *at = request->headers; at != NULL && *at != NULL; at++)
+        if (strncasecmp(*at, name, length) == 0 && (*at)[length] == ':')
+            return true;
+    return false;
+}
+
+static bool add_header(const struct curl *curl, struct exchange *exchange, const char *text)
+{
+    struct curl_list *longer = curl->list_append(exchange->headers, text);
+
+    if (longer == NULL)
+        return false;
+    exchange->headers = longer;
+    return true;
+}
+
+/* Without these two, libcurl would add a form's type and wait for leave to send a large body. */
+static bool add_headers(const struct curl *curl, struct exchange *exchange)
+{
+    const struct http_request *request = exchange->request;
+    bool fine = add_header(curl, exchange, "Expect:");
+
+    if (!has_header(request, "Content-Type"))
+        fine = fine && add_header(curl, exchange, "Content-Type:");
+    for (const char *const *at = request->headers; fine && at != NULL && *at != NULL; at++)
+        fine = add_header(curl, exchange, *at);
+    return fine;
+}
+
+static void set_method(const struct curl *curl, struct exchange *exchange)
+{
+    const struct http_request *request = exchange->request;
+    bool has_body = strcmp(request->method, "GET") != 0 && strcmp(request->method, "HEAD") != 0;
+
+    if (has_body) {
+        curl->easy_setopt(exchange->easy, CURL_POST_FIELDS,
+                          request->body != NULL ? request->body : "");
+        curl->easy_setopt(exchange->easy, CURL_POST_FIELD_SIZE, (int64_t)request->body_size);
+    }
+    if (strcmp(request->method, "HEAD") == 0)
+        curl->easy_setopt(exchange->easy, CURL_NO_BODY, 1L);
+    else
+        curl->easy_setopt(exchange->easy, CURL_CUSTOM_REQUEST, request->method);
+}
+
+static void set_limits(const struct http *http, struct exchange *exchange)
+{
+    const struct curl *curl = &http->curl;
+    const struct http_request *request = exchange->request;
+
+    curl->easy_setopt(exchange->easy, CURL_NO_SIGNAL, 1L);
+    /* What was signed is what is sent: "/../" stays. */
+    curl->easy_setopt(exchange->easy, CURL_PATH_AS_IS, 1L);
+    curl->easy_setopt(exchange->easy, CURL_FOLLOW_LOCATION, 0L);
+    curl->easy_setopt(exchange->easy, CURL_PROTOCOLS,
+                      (long)(CURL_PROTOCOL_HTTP | CURL_PROTOCOL_HTTPS));
+    curl->easy_setopt(exchange->easy, CURL_CONNECT_TIMEOUT_MS, (long)request->connect_ms);
+    curl->easy_setopt(exchange->easy, CURL_TIMEOUT_MS, (long)request->total_ms);
+    curl->easy_setopt(exchange->easy, CURL_VERIFY_PEER, 1L);
+    curl->easy_setopt(exchange->easy, CURL_VERIFY_HOST, 2L);
+    if (http->ca_file != NULL)
+        curl->easy_setopt(exchange->easy, CURL_CA_FILE, http->ca_file);
+    if (http->ca_path != NULL)
+        curl->easy_setopt(exchange->easy, CURL_CA_PATH, http->ca_path);
+    if (request->no_proxy)
+        curl->easy_setopt(exchange->easy, CURL_NO_PROXY, "*");
+}
+
+static bool exchange_open(const struct http *http, struct exchange *exchange)
+{
+    const struct curl *curl = &http->curl;
+
+    if (response_reset(exchange->response, exchange->request->response_max) < 0)
+        return false;
+    exchange->easy = curl->easy_init();
+    if (exchange->easy == NULL || !add_headers(curl, exchange))
+        return false;
+    curl->easy_setopt(exchange->easy, CURL_URL, exchange->request->url);
+    curl->easy_setopt(exchange->easy, CURL_USER_AGENT, USER_AGENT);
+    curl->easy_setopt(exchange->easy, CURL_HTTP_HEADER, exchange->headers);
+    curl->easy_setopt(exchange->easy, CURL_ERROR_BUFFER, exchange->error);
+    curl->easy_setopt(exchange->easy, CURL_WRITE_FUNCTION, take_body);
+    curl->easy_setopt(exchange->easy, CURL_WRITE_DATA, exchange);
+    curl->easy_setopt(exchange->easy, CURL_HEADER_FUNCTION, take_header);
+    curl->easy_setopt(exchange->easy, CURL_HEADER_DATA, exchange);
+    curl->easy_setopt(exchange->easy, CURL_PRIVATE, exchange);
+    set_method(curl, exchange);
+    set_limits(http, exchange);
+    return true;
+}
+
+static void exchange_close(const struct curl *curl, struct exchange *exchange)
+{
+    if (exchange->easy != NULL)
+        curl->easy_cleanup(exchange->easy);
+    if (exchange->headers != NULL)
+        curl->list_free(exchange->headers);
+}
+
+static enum http_failure failure_of(int result)
+{
+    switch (result) {
+    case CURL_OK:
+        return HTTP_ANSWERED;
+    case CURL_BAD_PROTOCOL:
+    case CURL_BAD_URL:
+        return HTTP_BAD_URL;
+    case CURL_NO_PROXY_HOST:
+    case CURL_NO_HOST:
+        return HTTP_NO_HOST;
+    case CURL_TIMED_OUT:
+        return HTTP_TIMED_OUT;
+    case CURL_TLS_ERROR:
+    case CURL_BAD_PEER:
+    case CURL_BAD_CA_FILE:
+        return HTTP_BAD_CERTIFICATE;
+    case CURL_NO_CONNECTION:
+    case CURL_PARTIAL:
+    case CURL_GOT_NOTHING:
+    case CURL_SEND_ERROR:
+    case CURL_RECEIVE_ERROR:
+        return HTTP_NO_CONNECTION;
+    default:
+        return HTTP_BROKEN;
+    }
+}
+
+/* An answer that breaks off was none: half of one is not to be believed. */
+static void exchange_done(const struct curl *curl, struct exchange *exchange, int result)
+{
+    struct http_response *response = exchange->response;
+    long status = 0;
+
+    response->failure = exchange->is_too_large ? HTTP_TOO_LARGE : failure_of(result);
+    if (response->failure != HTTP_ANSWERED) {
+        const char *text =
+            exchange->error[0] != '\0' ? exchange->error : curl->easy_strerror(result);
+        snprintf(response->problem, sizeof response->problem, "%s",
+                 exchange->is_too_large ? "the answer is too large" : text);
+        return;
+    }
+    curl->easy_getinfo(exchange->easy, CURL_INFO_STATUS, &status);
+    response->status = (int)status;
+}
+
+/* --- all of them --- */
+
+static void collect_done(const struct curl *curl, void *multi)
+{
+    struct curl_message *message;
+    int left;
+
+    while ((message = curl->multi_info_read(multi, &left)) != NULL) {
+        struct exchange *exchange = NULL;
+        if (message->kind != CURL_MESSAGE_DONE)
+            continue;
+        curl->easy_getinfo(message->easy, CURL_INFO_PRIVATE, &exchange);
+        exchange_done(curl, exchange, message->data.result);
+    }
+}
+
+static void run(const struct curl *curl, void *multi)
+{
+    int running = 0;
+    int ready;
+
+    do {
+        if (curl->multi_perform(multi, &running) != 0)
+            break;
+        collect_done(curl, multi);
+        if (running > 0 && curl->multi_wait(multi, NULL, 0, WAIT_MS, &ready) != 0)
+            break;
+    } while (running > 0);
+    collect_done(curl, multi);
+}
+
+void http_perform_all(struct http *http, const struct http_request *requests,
+                      struct http_response *responses, size_t count)
+{
+    const struct curl *curl = &http->curl;
+    struct exchange *exchanges = calloc(count, sizeof *exchanges);
+    void *multi = curl->multi_init();
+
+    for (size_t i = 0; i < count; i++) {
+        responses[i].failure = HTTP_BROKEN;
+        responses[i].status = 0;
+        snprintf(responses[i].problem, sizeof responses[i].problem, "out of memory");
+    }
+    for (size_t i = 0; exchanges != NULL && multi != NULL && i < count; i++) {
+        exchanges[i].request = &requests[i];
+        exchanges[i].response = &responses[i];
+        if (exchange_open(http, &exchanges[i]))
+            curl->multi_add(multi, exchanges[i].easy);
+    }
+    if (multi != NULL)
+        run(curl, multi);
+    for (size_t i = 0; exchanges != NULL && i < count; i++) {
+        if (multi != NULL && exchanges[i].easy != NULL)
+            curl->multi_remove(multi, exchanges[i].easy);
+        exchange_close(curl, &exchanges[i]);
+    }
+    if (multi != NULL)
+        curl->multi_cleanup(multi);
+    free(exchanges);
+}
+
+void http_perform(struct http *http, const struct http_request *request,
+                  struct http_response *response)
+{
+    http_perform_all(http, request, response, 1);
+}

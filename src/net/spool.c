@@ -1,0 +1,195 @@
+#include "net/spool.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MEMORY_INITIAL 4096
+#define SUFFIX ".csv"
+
+static int write_at(int fd, const char *bytes, size_t size, uint64_t offset)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t wrote = pwrite(fd, bytes + done, size - done, (off_t)(offset + done));
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return wrote < 0 ? -errno : -EIO;
+        done += (size_t)wrote;
+    }
+    return 0;
+}
+
+static int open_file(struct spool *spool, const char *folder, const char *header)
+{
+    int length = snprintf(spool->path, sizeof spool->path, "%s/resource-tracker-%d-XXXXXX" SUFFIX,
+                          folder, (int)getpid());
+    if (length < 0 || (size_t)length >= sizeof spool->path)
+        return -ENAMETOOLONG;
+    spool->fd = mkostemps(spool->path, (int)strlen(SUFFIX), O_CLOEXEC);
+    if (spool->fd < 0)
+        return -errno;
+    int error = write_at(spool->fd, header, strlen(header), 0);
+    if (error < 0) {
+        (void)unlink(spool->path);
+        close_fd(&spool->fd);
+        return error;
+    }
+    spool->header_size = strlen(header);
+    spool->file = (struct spool_part){
+        .begin = spool->header_size, .cut = spool->header_size, .end = spool->header_size};
+    return 0;
+}
+
+int spool_open(struct spool *spool, const char *folder, const char *header, size_t held_max)
+{
+    *spool = (struct spool){.fd = -1};
+    if (buf_init(&spool->memory, MEMORY_INITIAL, held_max) < 0)
+        return -ENOMEM;
+    int error = open_file(spool, folder, header);
+    if (error < 0)
+        spool->path[0] = '\0';
+    return error;
+}
+
+/* --- in --- */
+
+/* Whole or not at all: a row that a full disk has cut off is taken back. */
+static bool append_to_file(struct spool *spool, const void *row, size_t size)
+{
+    if (write_at(spool->fd, row, size, spool->file.end) < 0) {
+        int ignored = ftruncate(spool->fd, (off_t)spool->file.end);
+        (void)ignored;
+        return false;
+    }
+    spool->file.end += size;
+    spool->file.uncut_rows++;
+    return true;
+}
+
+static bool append_to_memory(struct spool *spool, const void *row, size_t size)
+{
+    size_t before = spool->memory.size;
+
+    buf_bytes(&spool->memory, row, size);
+    if (spool->memory.overflow) {
+        spool->memory.size = before;
+        spool->memory.overflow = false;
+        return false;
+    }
+    spool->held.end += size;
+    spool->held.uncut_rows++;
+    return true;
+}
+
+/* Rows keep their order: while some are held, those that follow are held too. */
+bool spool_append(struct spool *spool, const void *row, size_t size)
+{
+    bool is_kept =
+        (spool->fd >= 0 && spool->memory.size == 0 && append_to_file(spool, row, size)) ||
+        append_to_memory(spool, row, size);
+
+    spool->rows += is_kept;
+    spool->lost_rows += !is_kept;
+    return is_kept;
+}
+
+/* --- out --- */
+
+static bool cut(struct spool_part *part, bool is_held, struct spool_batch *ret_batch)
+{
+    if (part->cut == part->end)
+        return false;
+    *ret_batch = (struct spool_batch){.is_held = is_held,
+                                      .offset = part->cut,
+                                      .size = part->end - part->cut,
+                                      .rows = part->uncut_rows};
+    part->cut = part->end;
+    part->uncut_rows = 0;
+    return true;
+}
+
+bool spool_cut(struct spool *spool, struct spool_batch *ret_batch)
+{
+    return cut(&spool->file, false, ret_batch) || cut(&spool->held, true, ret_batch);
+}
+
+static int read_at(int fd, char *out, size_t size, uint64_t offset)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(fd, out + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 ? -errno : -EIO;
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+int spool_read(const struct spool *spool, const struct spool_batch *batch, struct buf *out)
+{
+    if (batch->is_held) {
+        buf_bytes(out, spool->memory.data + (batch->offset - spool->held.begin), batch->size);
+        return out->overflow ? -ENOMEM : 0;
+    }
+    char *room = buf_room(out, batch->size);
+    if (room == NULL)
+        return -ENOMEM;
+    int error = read_at(spool->fd, room, batch->size, batch->offset);
+    if (error == 0)
+        out->size += batch->size;
+    return error;
+}
+
+/* Where no hole can be made, zeros are written: what was delivered must not be found again. */
+static void blank(int fd, uint64_t offset, uint64_t size)
+{
+    static const char zeros[4096];
+
+    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size) == 0)
+        return;
+    for (uint64_t done = 0; done < size; done += sizeof zeros) {
+        uint64_t left = size - done;
+        (void)write_at(fd, zeros, left < sizeof zeros ? left : sizeof zeros, offset + done);
+    }
+}
+
+/* The file begins anew when all of it was delivered. */
+static void release_file(struct spool *spool, const struct spool_batch *batch)
+{
+    struct spool_part *file = &spool->file;
+
+    file->begin = batch->offset + batch->size;
+    if (file->begin < file->end || ftruncate(spool->fd, (off_t)spool->header_size) < 0) {
+        blank(spool->fd, batch->offset, batch->size);
+        return;
+    }
+    file->begin = spool->header_size;
+    file->cut = spool->header_size;
+    file->end = spool->header_size;
+}
+
+void spool_release(struct spool *spool, const struct spool_batch *batch)
+{
+    spool->rows -= batch->rows;
+    if (!batch->is_held) {
+        release_file(spool, batch);
+        return;
+    }
+    spool->held.begin += batch->size;
+    buf_drop_front(&spool->memory, batch->size);
+}
+
+void spool_close(struct spool *spool)
+{
+    if (spool->fd >= 0 && spool->file.begin == spool->file.end)
+        (void)unlink(spool->path);
+    close_fd(&spool->fd);
+    buf_free(&spool->memory);
+}
