@@ -56,7 +56,7 @@ _resource_tracker()
         --sysfs) COMPREPLY=($(compgen -d -- "$word")); return ;;
     esac
     if [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W '--pid -p --interval -i --config -c --format -f --csv-columns --output -o --quiet --job-name -n --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --pss --cgroup --no-gpu --gpu-detail --procfs --sysfs --verbose --list-metrics --help -h --version -V' -- "$word"))
+        COMPREPLY=($(compgen -W '--pid -p --interval -i --config -c --format -f --csv-columns --output -o --quiet --job-name -n --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --no-detect --pss --cgroup --no-gpu --gpu-detail --procfs --sysfs --verbose --host-info --list-metrics --help -h --version -V' -- "$word"))
     else
         COMPREPLY=($(compgen -c -- "$word"))
     fi

@@ -2,6 +2,7 @@
  * options -> config -> tracker_run() -> exit status; nothing else.
  */
 #include "app/config.h"
+#include "app/host_info.h"
 #include "app/show.h"
 #include "app/tracker.h"
 
@@ -33,6 +34,8 @@ int main(int argc, char **argv)
     hold_standard_fds();
     if (config_load(&config, argc, argv, environ) < 0)
         status = STATUS_USAGE;
+    else if (config.action == ACTION_HOST_INFO)
+        status = host_info(&config, environ);
     else if (config.action != ACTION_RUN)
         status = show(config.action);
     else

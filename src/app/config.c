@@ -424,7 +424,8 @@ int config_load(struct config *config, int argc, char **argv, char *const *envir
     int error = set_defaults(config);
     if (error == 0)
         error = load_flags(config, argc, argv);
-    if (error < 0 || config->action != ACTION_RUN)
+    /* Help must work whatever else is wrong; the other actions depend on the settings. */
+    if (error < 0 || (config->action != ACTION_RUN && config->action != ACTION_HOST_INFO))
         return error;
     error = load_environment(config, environment);
     if (error < 0)

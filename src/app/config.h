@@ -12,7 +12,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum config_action { ACTION_RUN, ACTION_HELP, ACTION_VERSION, ACTION_LIST_METRICS };
+enum config_action {
+    ACTION_RUN,
+    ACTION_HELP,
+    ACTION_VERSION,
+    ACTION_LIST_METRICS,
+    ACTION_HOST_INFO
+};
 
 struct config {
     enum config_action action;
@@ -27,6 +33,7 @@ struct config {
     bool verbose;
     bool cgroup;
     bool no_gpu;
+    bool no_detect;
     bool gpu_detail;
     int pss;            /* enum pss_mode */
     const char *procfs; /* NULL: the usual place */

@@ -42,6 +42,9 @@ const struct option_row options[] = {
     {"tag", 0, OPTION_TAG, "KEY=VALUE", "job.tags", NULL, NULL, NULL, AT(run.tags),
      "any other fact about the run; may be given several times"},
 
+    {"no-detect", 0, OPTION_FLAG, NULL, "tracker", "no_detect", NULL, NULL, AT(no_detect),
+     "do not guess orchestrator, executor, run number and image from the environment"},
+
     {"pss", 0, OPTION_CHOICE, "WHEN", "tracker", "pss", "auto", "auto|always|never", AT(pss),
      "read the proportional memory of the tree: auto (within 0.5 % of the time), always or never"},
     {"cgroup", 0, OPTION_FLAG, NULL, "tracker", "cgroup", NULL, NULL, AT(cgroup),
@@ -57,6 +60,8 @@ const struct option_row options[] = {
 
     {"verbose", 0, OPTION_FLAG, NULL, "tracker", "verbose", NULL, NULL, AT(verbose),
      "say what is passed over in silence otherwise"},
+    {"host-info", 0, OPTION_ACTION, NULL, NULL, NULL, NULL, NULL, ACTION_HOST_INFO,
+     "print what is found about this host and its cloud, as JSON"},
     {"list-metrics", 0, OPTION_ACTION, NULL, NULL, NULL, NULL, NULL, ACTION_LIST_METRICS,
      "print every metric with its unit, source and meaning"},
     {"help", 'h', OPTION_ACTION, NULL, NULL, NULL, NULL, NULL, ACTION_HELP, "print this help"},

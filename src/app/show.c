@@ -24,6 +24,7 @@ static void print(enum config_action action, struct buf *out)
     case ACTION_LIST_METRICS:
         catalog_print(out);
         break;
+    case ACTION_HOST_INFO:
     case ACTION_RUN:
         break;
     }
@@ -42,17 +43,23 @@ static int write_all(const struct buf *text)
     return 0;
 }
 
+int show_text(const struct buf *text)
+{
+    int error = write_all(text);
+
+    if (error < 0)
+        log_say("cannot write to standard output: %s", strerror(-error));
+    return error < 0 ? STATUS_CANNOT_START : 0;
+}
+
 int show(enum config_action action)
 {
     struct buf text;
 
-    int error = buf_init(&text, 4096, TEXT_BYTES_MAX);
-    if (error == 0) {
-        print(action, &text);
-        error = write_all(&text);
-    }
+    if (buf_init(&text, 4096, TEXT_BYTES_MAX) < 0)
+        return STATUS_CANNOT_START;
+    print(action, &text);
+    int status = show_text(&text);
     buf_free(&text);
-    if (error < 0)
-        log_say("cannot write to standard output: %s", strerror(-error));
-    return error < 0 ? STATUS_CANNOT_START : 0;
+    return status;
 }

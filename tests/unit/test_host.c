@@ -2,6 +2,8 @@
 
 #include "model/host.h"
 
+#include <string.h>
+
 #define GIB (UINT64_C(1) << 30)
 
 static struct rows list;
@@ -33,24 +35,27 @@ static void add(const char *name, const char *type, uint64_t vram_bytes)
     rows_cell(&list, row, FIELD_GPU_VRAM_TOTAL)->counter = vram_bytes;
 }
 
-static struct host_gpu describe(void)
+static struct host describe(void)
 {
-    struct host_gpu gpu;
+    struct host host;
 
-    host_gpu_describe(&gpu, &list);
-    return gpu;
+    host_reset(&host);
+    host_describe_gpus(&host, &list);
+    return host;
 }
 
 static void test_a_host_without_gpu(void **state)
 {
-    struct host_gpu gpu;
+    struct host host;
 
     (void)state;
-    host_gpu_describe(&gpu, NULL);
-    assert_int_equal(gpu.count, 0);
-    assert_string_equal(gpu.model, "");
-    assert_number(gpu.vram_mib, 0);
-    assert_int_equal(describe().count, 0);
+    host_reset(&host);
+    assert_absent(host.gpu_count);
+    host_describe_gpus(&host, NULL);
+    assert_number(host.gpu_count, 0);
+    assert_string_equal(host.gpu_model, "");
+    assert_number(host.gpu_vram_mib, 0);
+    assert_number(describe().gpu_count, 0);
 }
 
 static void test_devices_are_counted_and_their_memory_added(void **state)
@@ -58,10 +63,10 @@ static void test_devices_are_counted_and_their_memory_added(void **state)
     (void)state;
     add("A GPU", "GPU", 80 * GIB);
     add("A GPU", "GPU", 80 * GIB);
-    struct host_gpu gpu = describe();
-    assert_int_equal(gpu.count, 2);
-    assert_string_equal(gpu.model, "A GPU");
-    assert_number(gpu.vram_mib, 163840);
+    struct host host = describe();
+    assert_number(host.gpu_count, 2);
+    assert_string_equal(host.gpu_model, "A GPU");
+    assert_number(host.gpu_vram_mib, 163840);
 }
 
 static void test_instances_are_no_devices(void **state)
@@ -69,17 +74,91 @@ static void test_instances_are_no_devices(void **state)
     (void)state;
     add("A GPU", "GPU", 80 * GIB);
     add("A GPU MIG 1g.10gb", "MIG", 10 * GIB);
-    assert_int_equal(describe().count, 1);
-    assert_number(describe().vram_mib, 81920);
+    assert_number(describe().gpu_count, 1);
+    assert_number(describe().gpu_vram_mib, 81920);
 }
 
 static void test_what_a_device_does_not_tell_is_not_made_up(void **state)
 {
     (void)state;
     add(NULL, "GPU", COUNTER_UNKNOWN);
-    assert_int_equal(describe().count, 1);
-    assert_string_equal(describe().model, "");
-    assert_absent(describe().vram_mib);
+    assert_number(describe().gpu_count, 1);
+    assert_string_equal(describe().gpu_model, "");
+    assert_absent(describe().gpu_vram_mib);
+}
+
+/* --- what the user says --- */
+
+static void test_nothing_is_known_at_first(void **state)
+{
+    struct host host;
+
+    (void)state;
+    host_reset(&host);
+    for (size_t i = 0; i < host_fact_count; i++)
+        if (host_facts[i].type == HOST_TEXT)
+            assert_string_equal(host_text(&host, &host_facts[i]), "");
+        else
+            assert_absent(*host_number(&host, &host_facts[i]));
+}
+
+static void test_the_environment_replaces_and_suppresses(void **state)
+{
+    char *environment[] = {"TRACKER_HOST_NAME=box",
+                           "TRACKER_HOST_IP=",
+                           "TRACKER_HOST_ID=0",
+                           "TRACKER_HOST_VCPUS=12",
+                           "RESOURCE_TRACKER_HOST_STORAGE_GB=1.5",
+                           "TRACKER_CLOUD_REGION_ID=moon-1",
+                           "RESOURCE_TRACKER_CLOUD_REGION_ID=mars-1",
+                           "TRACKER_HOST_NAMES=no",
+                           "XTRACKER_HOST_NAME=no",
+                           NULL};
+    struct host host;
+
+    (void)state;
+    host_reset(&host);
+    strcpy(host.ip, "10.0.0.1");
+    strcpy(host.id, "i-1");
+    strcpy(host.cpu_model, "kept");
+    assert_null(host_override(&host, environment));
+    assert_string_equal(host.name, "box");
+    assert_string_equal(host.ip, "");
+    assert_string_equal(host.id, "");
+    assert_string_equal(host.cpu_model, "kept");
+    assert_string_equal(host.cloud_region_id, "moon-1");
+    assert_number(host.vcpus, 12);
+    assert_number(host.storage_gb, 1.5);
+}
+
+static void test_a_value_that_is_no_number_is_named_and_passed_over(void **state)
+{
+    static const char *const values[] = {"many", "-1", "1.5", "1e999", "nan", " 4", "4x", "0x10"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        char variable[64] = "TRACKER_HOST_VCPUS=";
+        char *environment[] = {variable, NULL};
+        struct host host;
+        strcat(variable, values[i]);
+        host_reset(&host);
+        host.vcpus = 8;
+        assert_string_equal(host_override(&host, environment), variable);
+        assert_number(host.vcpus, 8);
+    }
+}
+
+static void test_long_values_are_cut(void **state)
+{
+    char variable[4 * HOST_TEXT_MAX] = "TRACKER_HOST_NAME=";
+    char *environment[] = {variable, NULL};
+    struct host host;
+
+    (void)state;
+    memset(variable + strlen(variable), 'x', 3 * HOST_TEXT_MAX);
+    host_reset(&host);
+    assert_null(host_override(&host, environment));
+    assert_int_equal(strlen(host.name), HOST_TEXT_MAX - 1);
 }
 
 int main(void)
@@ -89,6 +168,10 @@ int main(void)
         HOST_TEST(test_devices_are_counted_and_their_memory_added),
         HOST_TEST(test_instances_are_no_devices),
         HOST_TEST(test_what_a_device_does_not_tell_is_not_made_up),
+        HOST_TEST(test_nothing_is_known_at_first),
+        HOST_TEST(test_the_environment_replaces_and_suppresses),
+        HOST_TEST(test_a_value_that_is_no_number_is_named_and_passed_over),
+        HOST_TEST(test_long_values_are_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,135 @@
+#include "app/host_info.h"
+
+#include "app/show.h"
+#include "app/tracker.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sysroot.h"
+#include "collect/collector.h"
+#include "discover/allocation.h"
+#include "discover/host_facts.h"
+#include "discover/orchestrator.h"
+#include "encode/host_json.h"
+#include "encode/json.h"
+
+#ifdef TRACKER_NET
+#include "discover/cloud.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A driver that is being initialised for the first time since boot takes seconds. */
+#define GPU_PATIENCE_NS (5 * NS_PER_SEC)
+/* Long enough to see whether others keep the host busy. */
+#define LOOK_NS (300 * NS_PER_MS)
+#define ENDPOINT_VARIABLE "TRACKER_METADATA_ENDPOINT"
+
+/* Whatever runs now is others'. */
+static void describe_allocation(struct host *host, const struct sysroot *root,
+                                const struct sample *sample)
+{
+    const char *name =
+        allocation_name(allocation_is_confined(root, host->memory_mib),
+                        sample->value[METRIC_CPU_UTILIZATION], (double)sample->per_core_count);
+
+    if (name != NULL)
+        snprintf(host->allocation, sizeof host->allocation, "%s", name);
+}
+
+/* What a sample tells: GPUs, and whether the host is busy. */
+static void describe_by_sample(struct host *host, const struct sysroot *root, bool no_gpu)
+{
+    struct collect_context context = {
+        .root = root, .no_gpu = no_gpu, .gpu_patience_ns = GPU_PATIENCE_NS};
+    struct tick tick = {.now_ns = clock_monotonic_ns(), .priming = true};
+    struct timespec pause = clock_timespec(LOOK_NS);
+    struct collectors *collectors;
+    struct sample sample;
+
+    if (collectors_open(&context, &collectors) < 0)
+        return;
+    collectors_read(collectors, &tick, &sample);
+    collectors_describe(collectors);
+    (void)nanosleep(&pause, NULL);
+    tick = (struct tick){.now_ns = tick.now_ns + LOOK_NS, .elapsed_ns = LOOK_NS, .is_last = true};
+    collectors_read(collectors, &tick, &sample);
+    if (!no_gpu)
+        host_describe_gpus(host, sample.rows[DEVICE_GPU]);
+    describe_allocation(host, root, &sample);
+    /* A driver that hangs is left alone; so is what it uses. */
+    if (collectors_stop(collectors))
+        collectors_close(collectors);
+}
+
+static void describe_cloud(struct host *host)
+{
+#ifdef TRACKER_NET
+    char problem[HTTP_PROBLEM_MAX];
+    struct http *http;
+
+    if (http_open(&http, problem) < 0) {
+        log_say("which cloud this is cannot be asked: %s", problem);
+        return;
+    }
+    cloud_discover(http, getenv(ENDPOINT_VARIABLE), host);
+    http_close(http);
+#else
+    (void)host;
+    log_say("which cloud this is cannot be asked: built without the libraries for it");
+#endif
+}
+
+static void put_run_fact(const char *key, const char *text, struct buf *out)
+{
+    buf_text(out, ",\"");
+    buf_text(out, key);
+    buf_text(out, "\":");
+    json_text(text, out);
+}
+
+static void print_info(struct host *host, const struct run *run, struct buf *out)
+{
+    buf_char(out, '{');
+    json_host_members(host, HOST_NAMES_SPECIFIED, out);
+    put_run_fact("orchestrator", run->orchestrator, out);
+    put_run_fact("executor", run->executor, out);
+    put_run_fact("external_run_id", run->external_run_id, out);
+    put_run_fact("container_image", run->container_image, out);
+    buf_text(out, "}\n");
+}
+
+int host_info(const struct config *config, char *const *environment)
+{
+    struct run run = config->run;
+    struct sysroot root;
+    struct host host;
+    const char *culprit = NULL;
+
+    int error = sysroot_open(&root, config->procfs, config->sysfs, &culprit);
+    if (error < 0) {
+        log_say("option --%s: cannot open %s: %s", culprit == config->procfs ? "procfs" : "sysfs",
+                culprit, strerror(-error));
+        return STATUS_CANNOT_START;
+    }
+    host_reset(&host);
+    host_discover(&root, &host);
+    describe_by_sample(&host, &root, config->no_gpu);
+    describe_cloud(&host);
+    const char *wrong = host_override(&host, environment);
+    if (wrong != NULL)
+        log_say("%.*s: not a number; it is passed over", (int)strcspn(wrong, "="), wrong);
+    if (!config->no_detect)
+        orchestrator_detect(&run, environment);
+
+    struct buf text;
+    int status = STATUS_CANNOT_START;
+    if (buf_init(&text, 4096, 1024 * 1024) == 0) {
+        print_info(&host, &run, &text);
+        status = show_text(&text);
+    }
+    buf_free(&text);
+    sysroot_close(&root);
+    return status;
+}

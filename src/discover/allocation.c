@@ -1,0 +1,149 @@
+#include "discover/allocation.h"
+
+#include "base/file.h"
+#include "base/scan.h"
+
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CGROUP_TEXT_MAX 4096
+#define LEVELS_MAX 32
+#define BYTES_PER_MIB (1024.0 * 1024.0)
+/* A tenth of the machine: more than what a system does for itself. */
+#define OTHERS_SHARE 0.1
+/* Limits that are set to "all there is" are a little above or below it. */
+#define WHOLE_SHARE 0.98
+
+/* --- affinity --- */
+
+static bool has_part_of_cpus(void)
+{
+    cpu_set_t set;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (sched_getaffinity(0, sizeof set, &set) < 0 || online <= 0)
+        return false;
+    return CPU_COUNT(&set) < online;
+}
+
+/* --- cgroups --- */
+
+/* "200000 100000": so many microseconds in each of so many; "max" is no limit. */
+static bool quota_is_partial(const char *text, double cpus)
+{
+    struct scan scan = scan_over(text, strlen(text));
+    uint64_t quota;
+    uint64_t period;
+
+    if (!scan_u64(&scan, &quota) || !scan_u64(&scan, &period) || period == 0)
+        return false;
+    return (double)quota / (double)period < cpus * WHOLE_SHARE;
+}
+
+static bool memory_is_partial(const char *text, double memory_mib)
+{
+    struct scan scan = scan_over(text, strlen(text));
+    uint64_t bytes;
+
+    return scan_u64(&scan, &bytes) && memory_mib > 0 &&
+           (double)bytes / BYTES_PER_MIB < memory_mib * WHOLE_SHARE;
+}
+
+/* Reads FOLDER/GROUP/NAME below /sys; "" when there is none. */
+static void read_limit(int sys_fd, const char *folder, const char *group, const char *name,
+                       char *out, size_t size)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "fs/cgroup%s%s/%s", folder, group, name);
+
+    out[0] = '\0';
+    if (length > 0 && (size_t)length < sizeof path && file_read_text(sys_fd, path, out, size) < 0)
+        out[0] = '\0';
+}
+
+static bool group_is_limited(int sys_fd, const char *folder, const char *group, double cpus,
+                             double memory_mib)
+{
+    char text[128];
+    char period[64];
+
+    read_limit(sys_fd, folder, group, "cpu.max", text, sizeof text);
+    if (quota_is_partial(text, cpus))
+        return true;
+    read_limit(sys_fd, folder, group, "memory.max", text, sizeof text);
+    if (memory_is_partial(text, memory_mib))
+        return true;
+    /* Version 1. A quota of -1 is none. */
+    read_limit(sys_fd, folder, group, "memory.limit_in_bytes", text, sizeof text);
+    if (memory_is_partial(text, memory_mib))
+        return true;
+    read_limit(sys_fd, folder, group, "cpu.cfs_quota_us", text, sizeof text / 2);
+    read_limit(sys_fd, folder, group, "cpu.cfs_period_us", period, sizeof period);
+    size_t length = strlen(text);
+    snprintf(text + length, sizeof text - length, " %s", period);
+    return quota_is_partial(text, cpus);
+}
+
+/* A limit above a group holds for it too. */
+static bool path_is_limited(int sys_fd, const char *folder, char *group, double cpus,
+                            double memory_mib)
+{
+    for (int level = 0; level < LEVELS_MAX; level++) {
+        if (group_is_limited(sys_fd, folder, group, cpus, memory_mib))
+            return true;
+        char *slash = strrchr(group, '/');
+        if (slash == NULL || group[0] == '\0')
+            return false;
+        *slash = '\0';
+    }
+    return false;
+}
+
+/* A line of /proc/self/cgroup: "4:cpu,cpuacct:/path", or "0::/path" of version 2. */
+static bool line_is_limited(int sys_fd, struct scan line, double cpus, double memory_mib)
+{
+    char group[PATH_MAX];
+    char folder[128] = "/";
+    struct scan number;
+    struct scan names;
+
+    if (!scan_until(&line, ':', &number) || !scan_until(&line, ':', &names) ||
+        !scan_copy(&line, group, sizeof group))
+        return false;
+    if (strcmp(group, "/") == 0)
+        group[0] = '\0';
+    if (scan_left(&names) == 0)
+        return path_is_limited(sys_fd, "", group, cpus, memory_mib);
+    if (!scan_copy(&names, folder + 1, sizeof folder - 1))
+        return false;
+    return path_is_limited(sys_fd, folder, group, cpus, memory_mib);
+}
+
+bool allocation_is_confined(const struct sysroot *root, double memory_mib)
+{
+    char text[CGROUP_TEXT_MAX];
+    double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+    struct scan line;
+
+    if (has_part_of_cpus())
+        return true;
+    ssize_t size = file_read_text(root->proc_fd, "self/cgroup", text, sizeof text);
+    struct scan rest = scan_over(text, size > 0 ? (size_t)size : 0);
+    while (scan_line(&rest, &line))
+        if (line_is_limited(root->sys_fd, line, cpus, memory_mib))
+            return true;
+    return false;
+}
+
+const char *allocation_name(bool is_confined, double others_cores, double cpus)
+{
+    if (is_confined)
+        return "shared";
+    if (isnan(others_cores) || isnan(cpus))
+        return NULL;
+    return others_cores > cpus * OTHERS_SHARE ? "shared" : "dedicated";
+}
