@@ -32,11 +32,16 @@ enum curl_option {
     CURL_TIMEOUT_MS = 155,
     CURL_CONNECT_TIMEOUT_MS = 156,
     CURL_PROTOCOLS = 181,
-    CURL_PATH_AS_IS = 234, /* since 7.42; older ones refuse it, and tidy paths up */
+    CURL_SUPPRESS_CONNECT_HEADERS = 265, /* since 7.54 */
+    CURL_PATH_AS_IS = 234,               /* since 7.42; older ones refuse it, and tidy paths up */
 };
 
 enum { CURL_PROTOCOL_HTTP = 1, CURL_PROTOCOL_HTTPS = 2 };
-enum { CURL_INFO_STATUS = 0x200002, CURL_INFO_PRIVATE = 0x100015 };
+enum {
+    CURL_INFO_STATUS = 0x200002,
+    CURL_INFO_REQUEST_SIZE = 0x20000c,
+    CURL_INFO_PRIVATE = 0x100015
+};
 enum { CURL_GLOBAL_ALL = 3 };
 enum { CURL_MESSAGE_DONE = 1 };
 enum { CURL_ERROR_SIZE = 256 };
@@ -52,6 +57,7 @@ enum curl_result {
     CURL_WRITE_ERROR = 23,
     CURL_TIMED_OUT = 28,
     CURL_TLS_ERROR = 35,
+    CURL_BAD_PEER_OLD = 51, /* before 7.62 */
     CURL_GOT_NOTHING = 52,
     CURL_SEND_ERROR = 55,
     CURL_RECEIVE_ERROR = 56,

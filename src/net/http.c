@@ -202,6 +202,7 @@ static void set_limits(const struct http *http, struct exchange *exchange)
     curl->easy_setopt(exchange->easy, CURL_NO_SIGNAL, 1L);
     /* What was signed is what is sent: "/../" stays. */
     curl->easy_setopt(exchange->easy, CURL_PATH_AS_IS, 1L);
+    curl->easy_setopt(exchange->easy, CURL_SUPPRESS_CONNECT_HEADERS, 1L);
     curl->easy_setopt(exchange->easy, CURL_FOLLOW_LOCATION, 0L);
     curl->easy_setopt(exchange->easy, CURL_PROTOCOLS,
                       (long)(CURL_PROTOCOL_HTTP | CURL_PROTOCOL_HTTPS));
@@ -261,10 +262,11 @@ static enum http_failure failure_of(int result)
         return HTTP_NO_HOST;
     case CURL_TIMED_OUT:
         return HTTP_TIMED_OUT;
-    case CURL_TLS_ERROR:
+    case CURL_BAD_PEER_OLD:
     case CURL_BAD_PEER:
     case CURL_BAD_CA_FILE:
         return HTTP_BAD_CERTIFICATE;
+    case CURL_TLS_ERROR: /* broken off while it began */
     case CURL_NO_CONNECTION:
     case CURL_PARTIAL:
     case CURL_GOT_NOTHING:
@@ -276,6 +278,14 @@ static enum http_failure failure_of(int result)
     }
 }
 
+/* "HTTP/0.9 is not spoken" has the number of "no such protocol": but then something was sent. */
+static bool was_sent(const struct curl *curl, const struct exchange *exchange)
+{
+    long size = 0;
+
+    return curl->easy_getinfo(exchange->easy, CURL_INFO_REQUEST_SIZE, &size) == CURL_OK && size > 0;
+}
+
 /* An answer that breaks off was none: half of one is not to be believed. */
 static void exchange_done(const struct curl *curl, struct exchange *exchange, int result)
 {
@@ -283,6 +293,8 @@ static void exchange_done(const struct curl *curl, struct exchange *exchange, in
     long status = 0;
 
     response->failure = exchange->is_too_large ? HTTP_TOO_LARGE : failure_of(result);
+    if (response->failure == HTTP_BAD_URL && was_sent(curl, exchange))
+        response->failure = HTTP_BROKEN;
     if (response->failure != HTTP_ANSWERED) {
         const char *text =
             exchange->error[0] != '\0' ? exchange->error : curl->easy_strerror(result);

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define S3_BUCKET_MAX 256
@@ -25,6 +26,10 @@ struct s3_uri {
 
 /* "s3://bucket/path/to/object"; -EINVAL for anything else, an empty bucket or key included. */
 int s3_uri_parse(const char *text, struct s3_uri *ret_uri);
+
+/* Whether a bucket's name can be the first part of a host's; a region's name is one at all. */
+bool s3_bucket_is_label(const char *bucket);
+bool s3_region_is_valid(const char *region);
 
 /* Secrets: wiped with s3_credentials_wipe() when no longer needed. */
 struct s3_credentials {

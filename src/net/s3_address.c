@@ -55,7 +55,7 @@ static bool is_key_length(size_t length)
     return length > 0 && length < S3_KEY_MAX;
 }
 
-static bool is_region(const char *name)
+bool s3_region_is_valid(const char *name)
 {
     size_t length = strnlen(name, S3_REGION_MAX);
 
@@ -71,7 +71,7 @@ static bool is_region(const char *name)
  * Whether https://BUCKET.s3.… reaches the bucket: the certificate covers one label, DNS does not
  * tell cases apart, and old buckets may have names that no DNS label can have.
  */
-static bool is_dns_label(const char *name)
+bool s3_bucket_is_label(const char *name)
 {
     size_t length = strlen(name);
 
@@ -239,7 +239,7 @@ static void put_encoded(struct buf *out, const char *text)
 static void address_at_aws(const struct s3_uri *uri, const char *region, struct buf *host,
                            struct buf *path)
 {
-    bool in_host = is_dns_label(uri->bucket);
+    bool in_host = s3_bucket_is_label(uri->bucket);
 
     if (in_host) {
         buf_text(host, uri->bucket);
@@ -276,7 +276,7 @@ int s3_target_make(const struct s3_uri *uri, const char *region, const char *end
     struct buf url = fixed_over(target.url, sizeof target.url);
     struct buf region_copy = fixed_over(target.region, sizeof target.region);
 
-    if (!is_uri(uri) || !is_region(region))
+    if (!is_uri(uri) || !s3_region_is_valid(region))
         return -EINVAL;
     if (endpoint != NULL && parse_endpoint(endpoint, &parsed) < 0)
         return -EINVAL;

@@ -17,6 +17,9 @@
  */
 #define SKEW_MIN_SECS 60
 #define WAIT_MAX_SECS 3600
+#define YEAR_MIN 2000
+#define YEAR_MAX 2199
+#define WORD_MAX 64
 
 void s3_client_init(struct s3_client *client, struct http *http, const char *endpoint)
 {
@@ -30,8 +33,12 @@ void s3_client_init(struct s3_client *client, struct http *http, const char *end
 
 static void keep_region(struct s3_client *client, const char *bucket, const char *region)
 {
-    snprintf(client->bucket, sizeof client->bucket, "%s", bucket);
-    snprintf(client->region, sizeof client->region, "%s", region);
+    struct scan name = scan_over(bucket, strlen(bucket));
+    struct scan place = scan_over(region, strlen(region));
+
+    if (!scan_copy(&name, client->bucket, sizeof client->bucket) ||
+        !scan_copy(&place, client->region, sizeof client->region))
+        client->bucket[0] = '\0';
 }
 
 /* The header is there whatever the status: also on "forbidden" and "moved". */
@@ -42,7 +49,7 @@ static bool ask_region(struct s3_client *client, const char *bucket)
 
     if (client->region_endpoint != NULL)
         snprintf(url, sizeof url, "%s/%s", client->region_endpoint, bucket);
-    else if (strchr(bucket, '.') == NULL)
+    else if (s3_bucket_is_label(bucket))
         snprintf(url, sizeof url, "https://%s.s3.amazonaws.com/", bucket);
     else
         snprintf(url, sizeof url, "https://s3.amazonaws.com/%s", bucket);
@@ -54,8 +61,7 @@ static bool ask_region(struct s3_client *client, const char *bucket)
         .response_max = 1024,
     };
     http_perform(client->http, &request, &response);
-    bool is_told =
-        response.bucket_region[0] != '\0' && strlen(response.bucket_region) < S3_REGION_MAX;
+    bool is_told = s3_region_is_valid(response.bucket_region);
     if (is_told)
         keep_region(client, bucket, response.bucket_region);
     http_response_free(&response);
@@ -76,13 +82,34 @@ static const char *find_region(struct s3_client *client, const char *bucket, con
 
 /* --- what the answer means --- */
 
-/* "<Code>ExpiredToken</Code>" in a body that is XML. */
+/* The text of an element of a body that is XML, as far as it is a plain word; "" otherwise. */
+static void take_element(const struct http_response *response, const char *name, char *out,
+                         size_t size)
+{
+    char opening[32];
+    int length = snprintf(opening, sizeof opening, "<%s>", name);
+    struct scan rest = scan_over(response->body.data, response->body.size);
+    struct scan text;
+
+    out[0] = '\0';
+    const char *found = memmem(rest.at, scan_left(&rest), opening, (size_t)length);
+    if (found == NULL)
+        return;
+    rest.at = found + length;
+    if (!scan_until(&rest, '<', &text) || scan_left(&text) >= size)
+        return;
+    for (const char *at = text.at; at < text.end; at++)
+        if (!is_digit(*at) && *at != '-' && ((*at | 0x20) < 'a' || (*at | 0x20) > 'z'))
+            return;
+    (void)scan_copy(&text, out, size);
+}
+
 static bool has_code(const struct http_response *response, const char *code)
 {
-    char wanted[96];
-    int length = snprintf(wanted, sizeof wanted, "<Code>%s</Code>", code);
+    char told[WORD_MAX];
 
-    return memmem(response->body.data, response->body.size, wanted, (size_t)length) != NULL;
+    take_element(response, "Code", told, sizeof told);
+    return strcmp(told, code) == 0;
 }
 
 static unsigned wait_of(const struct http_response *response)
@@ -95,13 +122,13 @@ static unsigned wait_of(const struct http_response *response)
     return secs < WAIT_MAX_SECS ? (unsigned)secs : WAIT_MAX_SECS;
 }
 
-/* True: the clocks were further apart than we knew. */
+/* True: the clocks were further apart than we knew. A date of another age is not believed. */
 static bool learn_clock(struct s3_client *client, const struct http_response *response)
 {
     struct tm parts = {0};
     const char *end = strptime(response->date, "%a, %d %b %Y %H:%M:%S GMT", &parts);
 
-    if (end == NULL)
+    if (end == NULL || parts.tm_year < YEAR_MIN - 1900 || parts.tm_year > YEAR_MAX - 1900)
         return false;
     int64_t server_secs = timegm(&parts);
     int64_t ahead = server_secs - (int64_t)(clock_ns(CLOCK_REALTIME) / NS_PER_SEC);
@@ -112,13 +139,20 @@ static bool learn_clock(struct s3_client *client, const struct http_response *re
     return true;
 }
 
+/* Amazon tells it in a header, others only in the body of the refusal. */
 static bool learn_region(struct s3_client *client, const char *bucket, const char *used,
                          const struct http_response *response)
 {
-    if (response->bucket_region[0] == '\0' || strcmp(response->bucket_region, used) == 0 ||
-        strlen(response->bucket_region) >= S3_REGION_MAX)
+    char in_body[S3_REGION_MAX];
+    const char *region = response->bucket_region;
+
+    if (!s3_region_is_valid(region)) {
+        take_element(response, "Region", in_body, sizeof in_body);
+        region = in_body;
+    }
+    if (!s3_region_is_valid(region) || strcmp(region, used) == 0)
         return false;
-    keep_region(client, bucket, response->bucket_region);
+    keep_region(client, bucket, region);
     return true;
 }
 
@@ -140,24 +174,23 @@ static enum s3_outcome outcome_of(struct s3_client *client, const char *bucket, 
         return S3_EXPIRED;
     if (has_code(response, "RequestTimeTooSkewed"))
         return learn_clock(client, response) ? S3_TRY_AGAIN : S3_REFUSED;
-    if (learn_region(client, bucket, region, response) || is_passing(response->status))
+    if (learn_region(client, bucket, region, response) || is_passing(response->status) ||
+        has_code(response, "RequestTimeout"))
         return S3_TRY_AGAIN;
     return S3_REFUSED;
 }
 
-/* The server's own words, as far as they are one line of plain text. */
+/* Of the server's words only the code: in the rest it may repeat our token. */
 static void describe(const struct http_response *response, char *out, size_t size)
 {
+    char code[WORD_MAX];
+
     if (response->failure != HTTP_ANSWERED) {
         snprintf(out, size, "%s", response->problem);
         return;
     }
-    int length = snprintf(out, size, "HTTP %d ", response->status);
-    for (size_t i = 0; i < response->body.size && (size_t)length + 1 < size; i++) {
-        unsigned char c = (unsigned char)response->body.data[i];
-        out[length++] = (char)(c >= ' ' && c < 0x7f ? c : ' ');
-    }
-    out[length] = '\0';
+    take_element(response, "Code", code, sizeof code);
+    snprintf(out, size, "HTTP %d%s%s", response->status, code[0] != '\0' ? " " : "", code);
 }
 
 /* --- storing --- */

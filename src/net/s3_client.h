@@ -31,7 +31,7 @@ struct s3_result {
     enum s3_outcome outcome;
     unsigned wait_secs; /* as the server asked for; 0: it did not */
     int status;
-    char problem[HTTP_PROBLEM_MAX]; /* for a person: status and the server's own words */
+    char problem[HTTP_PROBLEM_MAX]; /* for a person: status and the server's code */
 };
 
 /* `endpoint` is borrowed for good; "" is as NULL. */
