@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #define USER_AGENT "resource-tracker/" TRACKER_VERSION
 #define BODY_INITIAL 1024
 #define WAIT_MS 100
+#define PAUSE_NS 5000000
 
 struct http {
     struct curl curl;
@@ -324,8 +326,9 @@ static void collect_done(const struct curl *curl, void *multi)
 
 static void run(const struct curl *curl, void *multi)
 {
+    static const struct timespec pause = {.tv_nsec = PAUSE_NS};
     int running = 0;
-    int ready;
+    int ready = 0;
 
     do {
         if (curl->multi_perform(multi, &running) != 0)
@@ -333,6 +336,9 @@ static void run(const struct curl *curl, void *multi)
         collect_done(curl, multi);
         if (running > 0 && curl->multi_wait(multi, NULL, 0, WAIT_MS, &ready) != 0)
             break;
+        /* While a name is being resolved there is nothing to wait for, and it returns at once. */
+        if (running > 0 && ready == 0)
+            (void)nanosleep(&pause, NULL);
     } while (running > 0);
     collect_done(curl, multi);
 }
