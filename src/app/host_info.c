@@ -19,9 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A driver that is being initialised for the first time since boot takes seconds. */
-#define GPU_PATIENCE_NS (5 * NS_PER_SEC)
+#define GPU_PATIENCE_NS (3 * NS_PER_SEC)
 /* Long enough to see whether others keep the host busy. */
 #define LOOK_NS (300 * NS_PER_MS)
 #define ENDPOINT_VARIABLE "TRACKER_METADATA_ENDPOINT"
@@ -38,8 +39,18 @@ static void describe_allocation(struct host *host, const struct sysroot *root,
         snprintf(host->allocation, sizeof host->allocation, "%s", name);
 }
 
-/* What a sample tells: GPUs, and whether the host is busy. */
-static void describe_by_sample(struct host *host, const struct sysroot *root, bool no_gpu)
+/* A driver that does not answer leaves it open how many there are. */
+static void describe_gpus(struct host *host, const struct sample *sample)
+{
+    const struct rows *list = sample->rows[DEVICE_GPU];
+    bool is_empty = list == NULL || list->count == 0;
+
+    if (!is_empty || !isnan(sample->value[METRIC_TOTAL_GPU_USAGE]))
+        host_describe_gpus(host, list);
+}
+
+/* What a sample tells: GPUs, and whether the host is busy. False: a driver does not answer. */
+static bool describe_by_sample(struct host *host, const struct sysroot *root, bool no_gpu)
 {
     struct collect_context context = {
         .root = root, .no_gpu = no_gpu, .gpu_patience_ns = GPU_PATIENCE_NS};
@@ -49,18 +60,19 @@ static void describe_by_sample(struct host *host, const struct sysroot *root, bo
     struct sample sample;
 
     if (collectors_open(&context, &collectors) < 0)
-        return;
+        return true;
     collectors_read(collectors, &tick, &sample);
     collectors_describe(collectors);
     (void)nanosleep(&pause, NULL);
     tick = (struct tick){.now_ns = tick.now_ns + LOOK_NS, .elapsed_ns = LOOK_NS, .is_last = true};
     collectors_read(collectors, &tick, &sample);
     if (!no_gpu)
-        host_describe_gpus(host, sample.rows[DEVICE_GPU]);
+        describe_gpus(host, &sample);
     describe_allocation(host, root, &sample);
-    /* A driver that hangs is left alone; so is what it uses. */
-    if (collectors_stop(collectors))
-        collectors_close(collectors);
+    if (!collectors_stop(collectors))
+        return false;
+    collectors_close(collectors);
+    return true;
 }
 
 static void describe_cloud(struct host *host)
@@ -73,7 +85,8 @@ static void describe_cloud(struct host *host)
         log_say("which cloud this is cannot be asked: %s", problem);
         return;
     }
-    cloud_discover(http, getenv(ENDPOINT_VARIABLE), host);
+    const char *endpoint = getenv(ENDPOINT_VARIABLE);
+    cloud_discover(http, endpoint != NULL && endpoint[0] != '\0' ? endpoint : NULL, host);
     http_close(http);
 #else
     (void)host;
@@ -115,7 +128,7 @@ int host_info(const struct config *config, char *const *environment)
     }
     host_reset(&host);
     host_discover(&root, &host);
-    describe_by_sample(&host, &root, config->no_gpu);
+    bool drivers_answer = describe_by_sample(&host, &root, config->no_gpu);
     describe_cloud(&host);
     const char *wrong = host_override(&host, environment);
     if (wrong != NULL)
@@ -130,6 +143,9 @@ int host_info(const struct config *config, char *const *environment)
         status = show_text(&text);
     }
     buf_free(&text);
+    /* With a thread stuck in a driver, unloading that driver's library could hang us too. */
+    if (!drivers_answer)
+        _exit(status);
     sysroot_close(&root);
     return status;
 }

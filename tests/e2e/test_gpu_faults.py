@@ -1,4 +1,5 @@
 """Drivers that hang, devices that vanish and libraries that are none: the run goes on."""
+import json
 import os
 import signal
 import struct
@@ -382,3 +383,22 @@ def test_devices_of_which_every_call_fails(host, code):
             assert sample["cpu"]["process_gpu_vram_mib"] is None
         tracker.terminate()
         tracker.wait(PATIENCE)
+
+
+def test_host_info_does_not_wait_for_a_driver_for_ever(host):
+    """How many GPUs there are is then not known; the rest is."""
+    host.say("hang=nvmlInit_v2")
+    begin = time.monotonic()
+    done = run("--host-info", *host.arguments, env={**host.env, "TRACKER_METADATA_ENDPOINT": "http://127.0.0.1:1"})
+    assert time.monotonic() - begin < 20
+    assert done.returncode == 0
+    facts = json.loads(done.stdout)
+    assert facts["host_gpu_count"] is None and facts["host_gpu_vram_mib"] is None
+    assert facts["host_vcpus"] > 0
+
+
+def test_host_info_counts_gpus(host):
+    host.say("gpus=3", "gpu0.mig=2")
+    done = run("--host-info", *host.arguments, env={**host.env, "TRACKER_METADATA_ENDPOINT": "http://127.0.0.1:1"})
+    facts = json.loads(done.stdout)
+    assert facts["host_gpu_count"] == 3 and facts["host_gpu_model"] == "Fake GPU 0"
