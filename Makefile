@@ -55,7 +55,9 @@ LDLIBS = -ldl -pthread
 NET_LIBS = -Wl,-Bstatic -ljansson -ldeflate -lsodium -Wl,-Bdynamic
 NET_HEADERS = '\#include <jansson.h>\n\#include <libdeflate.h>\n\#include <sodium.h>\nint main(void){return 0;}\n'
 # Where they are missing, the rest is built without.
+ifndef NET
 NET := $(shell printf $(NET_HEADERS) | $(CC) -x c -o /dev/null - $(NET_LIBS) 2>/dev/null && echo yes || echo no)
+endif
 
 SOURCES = $(wildcard src/*.c src/*/*.c)
 ifeq ($(NET),yes)
@@ -93,6 +95,13 @@ setup-build setup-test setup-check: setup-%:
 
 $(OUT)/resource-tracker: $(OBJECTS)
 	$(call say,LINK)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# What was built otherwise is built anew.
+$(OBJECTS): $(OUT)/.net-$(NET)
+$(OUT)/.net-$(NET):
+	@mkdir -p $(@D)
+	@rm -f $(OUT)/.net-*
+	@touch $@
 
 $(OUT)/%.o: %.c
 	@mkdir -p $(@D)

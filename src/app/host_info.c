@@ -62,13 +62,16 @@ static bool describe_by_sample(struct host *host, const struct sysroot *root, bo
     if (collectors_open(&context, &collectors) < 0)
         return true;
     collectors_read(collectors, &tick, &sample);
-    collectors_describe(collectors);
     (void)nanosleep(&pause, NULL);
-    tick = (struct tick){.now_ns = tick.now_ns + LOOK_NS, .elapsed_ns = LOOK_NS, .is_last = true};
+    tick = (struct tick){.now_ns = tick.now_ns + LOOK_NS, .elapsed_ns = LOOK_NS};
+    collectors_read(collectors, &tick, &sample);
+    describe_allocation(host, root, &sample);
+    /* Only now: a driver that starts keeps a CPU busy. */
+    collectors_describe(collectors);
+    tick.is_last = true;
     collectors_read(collectors, &tick, &sample);
     if (!no_gpu)
         describe_gpus(host, &sample);
-    describe_allocation(host, root, &sample);
     if (!collectors_stop(collectors))
         return false;
     collectors_close(collectors);
@@ -78,7 +81,7 @@ static bool describe_by_sample(struct host *host, const struct sysroot *root, bo
 static void describe_cloud(struct host *host)
 {
 #ifdef TRACKER_NET
-    char problem[HTTP_PROBLEM_MAX];
+    char problem[HTTP_PROBLEM_MAX] = "out of memory";
     struct http *http;
 
     if (http_open(&http, problem) < 0) {
@@ -140,7 +143,10 @@ int host_info(const struct config *config, char *const *environment)
     int status = STATUS_CANNOT_START;
     if (buf_init(&text, 4096, 1024 * 1024) == 0) {
         print_info(&host, &run, &text);
-        status = show_text(&text);
+        if (text.overflow)
+            log_say("what is known of the host is too long to be printed");
+        else
+            status = show_text(&text);
     }
     buf_free(&text);
     /* With a thread stuck in a driver, unloading that driver's library could hang us too. */

@@ -118,9 +118,18 @@ static bool line_is_limited(int sys_fd, struct scan line, double cpus, double me
         group[0] = '\0';
     if (scan_left(&names) == 0)
         return path_is_limited(sys_fd, "", group, cpus, memory_mib);
-    if (!scan_copy(&names, folder + 1, sizeof folder - 1))
-        return false;
-    return path_is_limited(sys_fd, folder, group, cpus, memory_mib);
+    /* "cpuacct,cpu" may be mounted as "cpu,cpuacct": but each has a link of its own name. */
+    while (scan_left(&names) > 0) {
+        char path[PATH_MAX];
+        struct scan name = names;
+        if (!scan_until(&names, ',', &name))
+            names.at = names.end;
+        memcpy(path, group, sizeof path);
+        if (scan_copy(&name, folder + 1, sizeof folder - 1) &&
+            path_is_limited(sys_fd, folder, path, cpus, memory_mib))
+            return true;
+    }
+    return false;
 }
 
 bool allocation_is_confined(const struct sysroot *root, double memory_mib)

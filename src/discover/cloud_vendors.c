@@ -1,5 +1,7 @@
 #include "discover/cloud_vendors.h"
 
+#include "base/scan.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -76,12 +78,28 @@ static bool last_part(char *word)
     return word[0] != '\0';
 }
 
+/* "-b", or "-ai1a" of the zones for accelerators. */
+static bool is_zone_ending(const char *ending)
+{
+    struct scan scan = scan_over(ending, strlen(ending));
+    uint64_t number;
+
+    if (!scan_char(&scan, '-'))
+        return false;
+    if (scan_starts_with(&scan, "ai")) {
+        scan.at += strlen("ai");
+        if (!scan_u64(&scan, &number))
+            return false;
+    }
+    return scan_left(&scan) == 1 && scan.at[0] >= 'a' && scan.at[0] <= 'z';
+}
+
 /* europe-west4-b → europe-west4; what has no letter of a zone is a region already. */
 static bool without_zone_letter(char *word)
 {
     char *dash = strrchr(word, '-');
 
-    if (dash != NULL && dash != word && strlen(dash) == 2 && !is_digit(dash[1]))
+    if (dash != NULL && dash != word && is_zone_ending(dash))
         *dash = '\0';
     return true;
 }

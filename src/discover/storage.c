@@ -25,6 +25,7 @@ struct identity {
 };
 
 struct disks {
+    bool has_unknown; /* one whose size cannot be read */
     int block_fd;
     double sectors;
     struct identity *seen; /* of the disks that say who they are */
@@ -64,8 +65,9 @@ static bool is_emmc_area(const char *name)
  */
 static bool is_disk_name(const char *name)
 {
-    static const char *const others[] = {"loop", "ram", "zram", "dm-", "md",     "sr",
-                                         "fd",   "zd",  "drbd", ".",   "bcache", "nullb"};
+    static const char *const others[] = {"loop",   "ram",   "zram",     "dm-",   "md",
+                                         "sr",     "fd",    "zd",       "drbd",  ".",
+                                         "bcache", "nullb", "emcpower", "ublkb", "mtdblock"};
 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (starts_with(name, others[i]))
@@ -126,7 +128,11 @@ static bool add_disk(void *context, const struct dirent64 *entry)
     if (!is_disk_name(entry->d_name))
         return true;
     cleanup_fd int fd = openat(disks->block_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || file_read_u64(fd, "size", &sectors) < 0 || sectors > SECTORS_MAX || sectors == 0)
+    if (fd < 0 || file_read_u64(fd, "size", &sectors) < 0 || sectors > SECTORS_MAX) {
+        disks->has_unknown = true;
+        return true;
+    }
+    if (sectors == 0)
         return true;
     /* A path of an NVMe disk that has several: the kernel shows the disk itself beside it. */
     if (file_read_u64(fd, "hidden", &hidden) == 0 && hidden != 0)
@@ -146,5 +152,8 @@ double storage_total_gb(int sys_fd)
         return NAN;
     }
     free(disks.seen);
+    /* A host without any disk is one whose disks we are not shown. */
+    if (disks.sectors == 0 || disks.has_unknown)
+        return NAN;
     return disks.sectors * SYSFS_SECTOR_BYTES / BYTES_PER_GB;
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define BYTES_PER_MIB (1024.0 * 1024.0)
+/* Beyond any count there is, and a double still counts by ones. */
+#define NUMBER_MAX 9e15
 #define AT(member) offsetof(struct host, member)
 
 const struct host_fact host_facts[] = {
@@ -94,7 +96,7 @@ static bool set_number(double *number, enum host_fact_type type, const char *tex
     if (!is_digit(text[0]) || text[strspn(text, "0123456789.")] != '\0')
         return false;
     double value = strtod(text, &end);
-    if (*end != '\0' || !isfinite(value) ||
+    if (*end != '\0' || !(value < NUMBER_MAX) ||
         (type == HOST_WHOLE && value != (double)(uint64_t)value))
         return false;
     *number = value;

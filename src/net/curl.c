@@ -43,26 +43,36 @@ static bool has_all(const struct curl *curl)
     return true;
 }
 
-int curl_open(struct curl *curl, char *problem, size_t size)
+/* One of the names it goes by; what is wrong with a file that is there is kept in `problem`. */
+static int open_one(struct curl *curl, const char *name, char *problem, size_t size)
 {
-    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
     char bad[LIB_PROBLEM_MAX] = "";
-    int error = -ENOENT;
 
     *curl = (struct curl){0};
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && error < 0; i++)
-        error = lib_open(names[i], NULL, &curl->lib, bad);
+    int error = lib_open(name, NULL, &curl->lib, bad);
     if (error < 0) {
-        snprintf(problem, size, "%s", bad[0] != '\0' ? bad : "libcurl.so.4 is not installed");
+        if (bad[0] != '\0')
+            snprintf(problem, size, "%s", bad);
         return error;
     }
     lib_load(curl->lib, symbols, SYMBOL_COUNT, curl);
     if (has_all(curl) && curl->global_init(CURL_GLOBAL_ALL) == CURL_OK)
         return 0;
-    snprintf(problem, size, "the libcurl on this machine is too old");
+    snprintf(problem, size, "%s is too old", name);
     lib_close(curl->lib);
     *curl = (struct curl){0};
     return -ENOEXEC;
+}
+
+int curl_open(struct curl *curl, char *problem, size_t size)
+{
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+    int error = -ENOENT;
+
+    snprintf(problem, size, "libcurl.so.4 is not installed");
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && error < 0; i++)
+        error = open_one(curl, names[i], problem, size);
+    return error;
 }
 
 void curl_close(struct curl *curl)

@@ -11,7 +11,6 @@
 enum curl_option {
     CURL_WRITE_DATA = 10001,
     CURL_URL = 10002,
-    CURL_ERROR_BUFFER = 10010,
     CURL_POST_FIELDS = 10015,
     CURL_USER_AGENT = 10018,
     CURL_HTTP_HEADER = 10023,
@@ -44,7 +43,6 @@ enum {
 };
 enum { CURL_GLOBAL_ALL = 3 };
 enum { CURL_MESSAGE_DONE = 1 };
-enum { CURL_ERROR_SIZE = 256 };
 
 enum curl_result {
     CURL_OK = 0,

@@ -30,7 +30,6 @@ struct exchange {
     void *easy;
     struct curl_list *headers;
     bool is_too_large;
-    char error[CURL_ERROR_SIZE];
 };
 
 /* --- certificates --- */
@@ -232,7 +231,6 @@ static bool exchange_open(const struct http *http, struct exchange *exchange)
     curl->easy_setopt(exchange->easy, CURL_URL, exchange->request->url);
     curl->easy_setopt(exchange->easy, CURL_USER_AGENT, USER_AGENT);
     curl->easy_setopt(exchange->easy, CURL_HTTP_HEADER, exchange->headers);
-    curl->easy_setopt(exchange->easy, CURL_ERROR_BUFFER, exchange->error);
     curl->easy_setopt(exchange->easy, CURL_WRITE_FUNCTION, take_body);
     curl->easy_setopt(exchange->easy, CURL_WRITE_DATA, exchange);
     curl->easy_setopt(exchange->easy, CURL_HEADER_FUNCTION, take_header);
@@ -298,10 +296,9 @@ static void exchange_done(const struct curl *curl, struct exchange *exchange, in
     if (response->failure == HTTP_BAD_URL && was_sent(curl, exchange))
         response->failure = HTTP_BROKEN;
     if (response->failure != HTTP_ANSWERED) {
-        const char *text =
-            exchange->error[0] != '\0' ? exchange->error : curl->easy_strerror(result);
+        /* libcurl's longer words may hold a proxy's password. */
         snprintf(response->problem, sizeof response->problem, "%s",
-                 exchange->is_too_large ? "the answer is too large" : text);
+                 exchange->is_too_large ? "the answer is too large" : curl->easy_strerror(result));
         return;
     }
     curl->easy_getinfo(exchange->easy, CURL_INFO_STATUS, &status);

@@ -43,8 +43,10 @@ static bool take_offset(const char *text, int64_t *ret_secs)
     } else if (scan_char(&scan, ':') && !scan_u64(&scan, &minutes)) {
         return false;
     }
+    if (scan.at != scan.end || hours >= 24 || minutes >= 60)
+        return false;
     *ret_secs = sign * (int64_t)(hours * SECS_PER_HOUR + minutes * SECS_PER_MINUTE);
-    return scan.at == scan.end && hours < 24 && minutes < 60;
+    return true;
 }
 
 bool sentinel_parse_time(const char *text, uint64_t *ret_secs)
@@ -106,9 +108,14 @@ static bool take_credentials(const json_t *object, struct sentinel_run *run)
     if (!take_text(credentials, "access_key", keys->access_key, sizeof keys->access_key) ||
         !take_text(credentials, "secret_key", keys->secret_key, sizeof keys->secret_key))
         return false;
-    if (!take_text(credentials, "session_token", keys->session_token, sizeof keys->session_token))
-        keys->session_token[0] = '\0';
-    if (!take_text(credentials, "region", run->region, sizeof run->region))
+    /* Keys that belong to a token are no good without it. */
+    const json_t *token = json_object_get(credentials, "session_token");
+    keys->session_token[0] = '\0';
+    if (token != NULL && !json_is_null(token) &&
+        !take_text(credentials, "session_token", keys->session_token, sizeof keys->session_token))
+        return false;
+    if (!take_text(credentials, "region", run->region, sizeof run->region) ||
+        !s3_region_is_valid(run->region))
         run->region[0] = '\0';
     run->expires_secs = take_expiry(credentials);
     return true;
@@ -180,7 +187,10 @@ static json_t *uri_list(const struct sentinel_end *end)
     json_t *list = json_array();
 
     for (size_t i = 0; list != NULL && i < end->uri_count; i++)
-        (void)json_array_append_new(list, json_string(end->uris[i]));
+        if (json_array_append_new(list, json_string(end->uris[i])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
     return list;
 }
 

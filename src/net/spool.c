@@ -60,16 +60,30 @@ int spool_open(struct spool *spool, const char *folder, const char *header, size
 /* --- in --- */
 
 /* Whole or not at all: a row that a full disk has cut off is taken back. */
-static bool append_to_file(struct spool *spool, const void *row, size_t size)
+static bool append_to_file(struct spool *spool, const void *bytes, size_t size, uint64_t rows)
 {
-    if (write_at(spool->fd, row, size, spool->file.end) < 0) {
+    if (write_at(spool->fd, bytes, size, spool->file.end) < 0) {
         int ignored = ftruncate(spool->fd, (off_t)spool->file.end);
         (void)ignored;
         return false;
     }
     spool->file.end += size;
-    spool->file.uncut_rows++;
+    spool->file.uncut_rows += rows;
     return true;
+}
+
+/* The disk may have room again. Rows that are in a batch stay where that says they are. */
+static void move_held_to_file(struct spool *spool)
+{
+    struct spool_part *held = &spool->held;
+
+    if (spool->fd < 0 || spool->memory.size == 0 || held->cut != held->begin ||
+        !append_to_file(spool, spool->memory.data, spool->memory.size, held->uncut_rows))
+        return;
+    held->begin = held->end;
+    held->cut = held->end;
+    held->uncut_rows = 0;
+    buf_reset(&spool->memory);
 }
 
 static bool append_to_memory(struct spool *spool, const void *row, size_t size)
@@ -90,8 +104,9 @@ static bool append_to_memory(struct spool *spool, const void *row, size_t size)
 /* Rows keep their order: while some are held, those that follow are held too. */
 bool spool_append(struct spool *spool, const void *row, size_t size)
 {
+    move_held_to_file(spool);
     bool is_kept =
-        (spool->fd >= 0 && spool->memory.size == 0 && append_to_file(spool, row, size)) ||
+        (spool->fd >= 0 && spool->memory.size == 0 && append_to_file(spool, row, size, 1)) ||
         append_to_memory(spool, row, size);
 
     spool->rows += is_kept;
@@ -186,8 +201,11 @@ void spool_release(struct spool *spool, const struct spool_batch *batch)
     buf_drop_front(&spool->memory, batch->size);
 }
 
+/* Nobody will ask for what is still in memory: it goes where somebody may find it. */
 void spool_close(struct spool *spool)
 {
+    spool->held.cut = spool->held.begin;
+    move_held_to_file(spool);
     if (spool->fd >= 0 && spool->file.begin == spool->file.end)
         (void)unlink(spool->path);
     close_fd(&spool->fd);

@@ -82,14 +82,14 @@ static void test_version_1(void **state)
 {
     (void)state;
     support_open_empty();
-    support_write("proc/self/cgroup", "5:cpu,cpuacct:/job\n4:memory:/job\n1:name=systemd:/x\n");
-    support_write("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n");
-    support_write("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+    support_write("proc/self/cgroup", "5:cpuacct,cpu:/job\n4:memory:/job\n1:name=systemd:/x\n");
+    support_write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
+    support_write("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
     support_write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
     assert_false(is_confined());
-    support_write("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "50000\n");
+    support_write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "50000\n");
     assert_true(is_confined());
-    support_write("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n");
+    support_write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
     support_write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "104857600\n");
     assert_true(is_confined());
 }

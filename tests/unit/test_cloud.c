@@ -100,6 +100,30 @@ static const struct play_answer gcp[] = {
     {0},
 };
 
+/* The zones for accelerators have names of their own kind. */
+static void test_regions_of_google_zones(void **state)
+{
+    static const struct {
+        const char *zone;
+        const char *region;
+    } cases[] = {
+        {"projects/1/zones/us-central1-ai1a", "us-central1"},
+        {"projects/1/zones/us-south1-ai12b", "us-south1"},
+        {"projects/1/zones/europe-west4-b", "europe-west4"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct play_answer answers[] = {
+            {"/computeMetadata/v1/instance/zone", .header = "Metadata-Flavor: Google",
+             .body = cases[i].zone},
+            {0},
+        };
+        struct host host = play(answers);
+        assert_string_equal(host.cloud_region_id, cases[i].region);
+    }
+}
+
 static void test_gcp(void **state)
 {
     struct host host = play(gcp);
@@ -627,6 +651,7 @@ static void test_the_table_is_whole(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_regions_of_google_zones),
         cmocka_unit_test(test_aws_with_a_token),
         cmocka_unit_test(test_aws_from_the_document_alone),
         cmocka_unit_test(test_aws_account_from_the_credentials),

@@ -179,6 +179,42 @@ static void test_rows_that_a_full_disk_does_not_take_are_held(void **state)
     assert_file(wanted);
 }
 
+static void test_held_rows_go_to_the_file_when_there_is_room_again(void **state)
+{
+    struct spool_batch batch;
+
+    (void)state;
+    limit_files(strlen(HEADER));
+    append("1\n");
+    append("2\n");
+    assert_file(HEADER);
+    limit_files(RLIM_INFINITY);
+    append("3\n");
+    assert_file(HEADER "1\n2\n3\n");
+    assert_true(spool_cut(&spool, &batch));
+    assert_false(batch.is_held);
+    assert_int_equal(batch.rows, 3);
+    assert_batch(&batch, "1\n2\n3\n");
+    spool_release(&spool, &batch);
+    assert_int_equal(spool.rows, 0);
+}
+
+static void test_what_is_held_at_the_end_is_left_in_the_file(void **state)
+{
+    struct spool_batch batch;
+    char path[SPOOL_PATH_MAX];
+
+    (void)state;
+    limit_files(strlen(HEADER));
+    append("1\n");
+    assert_true(spool_cut(&spool, &batch));
+    limit_files(RLIM_INFINITY);
+    snprintf(path, sizeof path, "%s", spool.path);
+    spool_close(&spool);
+    snprintf(spool.path, sizeof spool.path, "%s", path);
+    assert_file(HEADER "1\n");
+}
+
 static void test_beyond_the_memory_rows_are_counted_as_lost(void **state)
 {
     struct spool_batch batch;
@@ -237,6 +273,8 @@ int main(void)
         TEST(test_a_file_without_rows_is_removed_and_one_with_rows_stays),
         TEST(test_only_the_owner_can_read_it),
         TEST(test_rows_that_a_full_disk_does_not_take_are_held),
+        TEST(test_held_rows_go_to_the_file_when_there_is_room_again),
+        TEST(test_what_is_held_at_the_end_is_left_in_the_file),
         TEST(test_beyond_the_memory_rows_are_counted_as_lost),
         TEST(test_without_a_folder_all_is_held),
         TEST(test_a_batch_that_does_not_fit_is_told),
