@@ -82,13 +82,15 @@ def test_t_cpu_04_of_a_process_of_ours():
 def test_t_cpu_04_of_an_ancestor_of_the_tracker():
     """Everybody below it counts, but the tracker."""
     with attached(os.getpid(), 0.05) as watched:
-        assert watched.tracker.pid in children_of(os.getpid())
+        # Other tests may have left a helper of theirs running.
+        others = [pid for pid in children_of(os.getpid()) if pid != watched.tracker.pid]
+        assert len(others) == len(children_of(os.getpid())) - 1
         for sample in watched.fresh(3):
             assert sample["cpu"]["process_cores_used"] >= 0
-            assert children(sample) == 0
+            assert children(sample) == len(others)
         with lone_puppet() as (puppet, _):
             puppet("fork", 2)
-            assert children(watched.fresh()[0]) == 3
+            assert children(watched.fresh()[0]) == len(others) + 3
 
 
 def test_t_cpu_04_of_the_tracker_itself():
