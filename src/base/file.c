@@ -45,14 +45,27 @@ static size_t whole_lines(const char *data, size_t size)
     return newline != NULL ? (size_t)(newline - data) + 1 : 0;
 }
 
-static ssize_t pread_retrying(int fd, char *out, size_t size, off_t offset)
+ssize_t fd_pread(int fd, void *out, size_t size, uint64_t offset)
 {
     ssize_t got;
 
     do {
-        got = pread(fd, out, size, offset);
+        got = pread(fd, out, size, (off_t)offset);
     } while (got < 0 && errno == EINTR);
     return got < 0 ? -errno : got;
+}
+
+int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t wrote = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return wrote < 0 ? -errno : -EIO;
+        done += (size_t)wrote;
+    }
+    return 0;
 }
 
 int file_read(struct file *file)
@@ -72,8 +85,7 @@ int file_read(struct file *file)
             if (error < 0)
                 return error;
         }
-        ssize_t got =
-            pread_retrying(file->fd, file->data + size, file->capacity - size, (off_t)size);
+        ssize_t got = fd_pread(file->fd, file->data + size, file->capacity - size, size);
         if (got < 0)
             return (int)got;
         size += (size_t)got;
@@ -117,7 +129,7 @@ ssize_t file_read_text(int dir_fd, const char *path, char *out, size_t size)
     if (fd < 0)
         return -errno;
 
-    ssize_t got = pread_retrying(fd, out, size - 1, 0);
+    ssize_t got = fd_pread(fd, out, size - 1, 0);
     if (got < 0)
         return got;
     size_t length = trim(out, (size_t)got);

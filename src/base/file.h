@@ -35,6 +35,12 @@ static inline struct scan file_scan(const struct file *file)
 /* Takes a zeroed or half-opened file too. */
 void file_close(struct file *file);
 
+/* pread that is not ended by a signal; the size or a negative errno. */
+ssize_t fd_pread(int fd, void *out, size_t size, uint64_t offset);
+
+/* Writes all of it at a place; 0 or a negative errno. */
+int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset);
+
 /*
  * One-shot read of a small text such as a sysfs attribute: at most size - 1 bytes, blanks and line
  * ends trimmed on both sides, NUL-terminated. Returns the length or a negative errno; an attribute

@@ -22,7 +22,7 @@
 
 static bool read_at(int fd, void *out, size_t size, uint64_t offset)
 {
-    return pread(fd, out, size, (off_t)offset) == (ssize_t)size;
+    return fd_pread(fd, out, size, offset) == (ssize_t)size;
 }
 
 /* A library for this machine is what the dynamic part of this very program is. */

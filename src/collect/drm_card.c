@@ -397,15 +397,10 @@ int drm_attr_open(int dir_fd, const char *path)
 /* An attribute is one page at most and comes with one read. */
 ssize_t drm_attr_read_text(int fd, char *out, size_t size)
 {
-    ssize_t got;
+    ssize_t got = fd_pread(fd, out, size - 1, 0);
 
-    if (fd < 0)
-        return -EBADF;
-    do {
-        got = pread(fd, out, size - 1, 0);
-    } while (got < 0 && errno == EINTR);
     if (got < 0)
-        return -errno;
+        return got;
     while (got > 0 && (out[got - 1] == '\n' || out[got - 1] == ' ' || out[got - 1] == '\0'))
         got--;
     out[got] = '\0';

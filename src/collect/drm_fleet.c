@@ -56,6 +56,20 @@ bool drm_fleet_has_changed(void *state)
     return !drm_cards_are_same(&list, &fleet->list);
 }
 
+int drm_fleet_read(void *state, size_t index, uint64_t now_ns, struct gpu_device *device)
+{
+    const struct drm_fleet *fleet = state;
+    struct drm_card *card = drm_fleet_card(fleet, index);
+
+    if (drm_card_is_gone(card))
+        return -ENODEV;
+    if (drm_card_is_suspended(card))
+        fleet->vendor->read_asleep(card, device);
+    else
+        fleet->vendor->read_awake(card, now_ns, device);
+    return 0;
+}
+
 void drm_fleet_close(void *state)
 {
     struct drm_fleet *fleet = state;

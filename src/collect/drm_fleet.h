@@ -1,7 +1,7 @@
 /*
  * The cards of one vendor, found by their drivers and kept open: what the AMD and Intel backends do
- * alike. A backend's state begins with its fleet, so drm_fleet_find, drm_fleet_has_changed and
- * drm_fleet_close serve as those of the backend.
+ * alike. A backend's state begins with its fleet, so drm_fleet_find, drm_fleet_has_changed,
+ * drm_fleet_read and drm_fleet_close serve as those of the backend.
  */
 #ifndef COLLECT_DRM_FLEET_H
 #define COLLECT_DRM_FLEET_H
@@ -18,6 +18,9 @@ struct drm_vendor {
     void (*close_card)(void *card);
     void (*describe)(const struct gpu_places *places, const struct drm_card *card,
                      struct gpu_device *device);
+    /* Reading a file of one that sleeps would wake it. */
+    void (*read_asleep)(void *card, struct gpu_device *device);
+    void (*read_awake)(void *card, uint64_t now_ns, struct gpu_device *device);
 };
 
 struct drm_fleet {
@@ -37,6 +40,7 @@ void drm_fleet_close(void *fleet);
 
 int drm_fleet_find(void *fleet, struct gpu_table *table);
 bool drm_fleet_has_changed(void *fleet);
+int drm_fleet_read(void *fleet, size_t index, uint64_t now_ns, struct gpu_device *device);
 
 /* The vendor's struct of a card. */
 static inline void *drm_fleet_card(const struct drm_fleet *fleet, size_t index)

@@ -131,21 +131,6 @@ static int open_card(void *closed, int sys_fd, const struct drm_card_id *id)
     return 0;
 }
 
-static const struct drm_vendor vendor = {
-    .state_size = sizeof(struct amd),
-    .drivers = drivers,
-    .card_size = sizeof(struct amd_card),
-    .open_card = open_card,
-    .close_card = close_card,
-    .describe = describe,
-};
-
-static int amd_open(const struct gpu_places *places, void **ret_state, char *remark)
-{
-    remark[0] = '\0';
-    return drm_fleet_open(&vendor, places, ret_state);
-}
-
 /* --- reading --- */
 
 /* "1: 1311Mhz *": the clock of the line with the star. */
@@ -205,18 +190,29 @@ static void read_errors(struct amd_card *card, uint64_t now_ns)
     look_for_errors(card);
 }
 
-/* It does no work; what else there is to know would wake it. */
-static void read_suspended(const struct amd_card *card, struct gpu_device *device)
+/* Counts stay what they were while it sleeps. */
+static void store_errors(const struct amd_card *card, struct gpu_device *device)
 {
+    gpu_cell(device, FIELD_GPU_ECC_CORRECTED)->counter = card->corrected;
+    gpu_cell(device, FIELD_GPU_ECC_UNCORRECTED)->counter = card->uncorrected;
+}
+
+/* It does no work; what else there is to know would wake it. */
+static void read_asleep(void *asleep, struct gpu_device *device)
+{
+    const struct amd_card *card = asleep;
+
     drm_gauges_clear(gauges, GAUGE_COUNT, device);
     gpu_set_percent(device, FIELD_GPU_UTILIZATION, 0);
     gpu_set_vram(device, card->vram_total, COUNTER_UNKNOWN);
     gpu_cell(device, FIELD_GPU_PCIE_GENERATION)->number = NAN;
     gpu_cell(device, FIELD_GPU_PCIE_WIDTH)->number = NAN;
+    store_errors(card, device);
 }
 
-static void read_awake(struct amd_card *card, uint64_t now_ns, struct gpu_device *device)
+static void read_awake(void *awake, uint64_t now_ns, struct gpu_device *device)
 {
+    struct amd_card *card = awake;
     uint64_t used;
 
     drm_gauges_read(gauges, card->gauges, GAUGE_COUNT, device);
@@ -226,23 +222,25 @@ static void read_awake(struct amd_card *card, uint64_t now_ns, struct gpu_device
         used = COUNTER_UNKNOWN;
     gpu_set_vram(device, card->vram_total, used);
     read_errors(card, now_ns);
+    store_errors(card, device);
     drm_card_read_link(&card->drm, now_ns, device);
 }
 
-static int amd_read(void *state, size_t index, uint64_t now_ns, struct gpu_device *device)
-{
-    struct amd_card *card = drm_fleet_card(state, index);
+static const struct drm_vendor vendor = {
+    .state_size = sizeof(struct amd),
+    .drivers = drivers,
+    .card_size = sizeof(struct amd_card),
+    .open_card = open_card,
+    .close_card = close_card,
+    .describe = describe,
+    .read_asleep = read_asleep,
+    .read_awake = read_awake,
+};
 
-    if (drm_card_is_gone(&card->drm))
-        return -ENODEV;
-    if (drm_card_is_suspended(&card->drm))
-        read_suspended(card, device);
-    else
-        read_awake(card, now_ns, device);
-    /* Counts stay what they were while it sleeps. */
-    gpu_cell(device, FIELD_GPU_ECC_CORRECTED)->counter = card->corrected;
-    gpu_cell(device, FIELD_GPU_ECC_UNCORRECTED)->counter = card->uncorrected;
-    return 0;
+static int amd_open(const struct gpu_places *places, void **ret_state, char *remark)
+{
+    remark[0] = '\0';
+    return drm_fleet_open(&vendor, places, ret_state);
 }
 
 /* --- the tracked tree --- */
@@ -348,7 +346,7 @@ const struct gpu_backend gpu_amd = {
     .open = amd_open,
     .has_changed = drm_fleet_has_changed,
     .find = drm_fleet_find,
-    .read = amd_read,
+    .read = drm_fleet_read,
     .read_processes = amd_read_processes,
     .read_detail = amd_read_detail,
     .close = drm_fleet_close,

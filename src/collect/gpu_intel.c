@@ -211,21 +211,6 @@ static void describe(const struct gpu_places *places, const struct drm_card *car
     gpu_add_detail(device, "node", card->id.node);
 }
 
-static const struct drm_vendor vendor = {
-    .state_size = sizeof(struct intel),
-    .drivers = drivers,
-    .card_size = sizeof(struct intel_card),
-    .open_card = open_card,
-    .close_card = close_card,
-    .describe = describe,
-};
-
-static int intel_open(const struct gpu_places *places, void **ret_state, char *remark)
-{
-    remark[0] = '\0';
-    return drm_fleet_open(&vendor, places, ret_state);
-}
-
 /* --- reading --- */
 
 /*
@@ -299,9 +284,17 @@ static void set_vram(const struct intel_card *card, struct gpu_device *device)
     gpu_set_vram(device, card->vram_total, used);
 }
 
-/* It does no work; what else there is to know would wake it. */
-static void read_suspended(struct intel_card *card, struct gpu_device *device)
+static void store_rates(const struct intel_card *card, struct gpu_device *device)
 {
+    gpu_set_percent(device, FIELD_GPU_UTILIZATION, card->utilization_pct);
+    gpu_cell(device, FIELD_GPU_POWER)->number = card->watts;
+}
+
+/* It does no work; what else there is to know would wake it. */
+static void read_asleep(void *asleep, struct gpu_device *device)
+{
+    struct intel_card *card = asleep;
+
     forget_rates(card);
     drm_gauges_clear(card->clock, 1, device);
     drm_gauges_clear(gauges, GAUGE_COUNT, device);
@@ -309,11 +302,15 @@ static void read_suspended(struct intel_card *card, struct gpu_device *device)
     gpu_set_vram(device, card->vram_total, card->vram_total == 0 ? 0 : COUNTER_UNKNOWN);
     gpu_cell(device, FIELD_GPU_PCIE_GENERATION)->number = NAN;
     gpu_cell(device, FIELD_GPU_PCIE_WIDTH)->number = NAN;
+    store_rates(card, device);
 }
 
-static void read_awake(struct intel_card *card, uint64_t now_ns, struct gpu_device *device)
+static void read_awake(void *awake, uint64_t now_ns, struct gpu_device *device)
 {
+    struct intel_card *card = awake;
+
     read_rates(card, now_ns);
+    store_rates(card, device);
     drm_gauges_read(card->clock, &card->clock_fds, 1, device);
     drm_gauges_read(gauges, card->gauges, GAUGE_COUNT, device);
     intel_throttle_read(&card->throttle, device);
@@ -321,19 +318,21 @@ static void read_awake(struct intel_card *card, uint64_t now_ns, struct gpu_devi
     drm_card_read_link(&card->drm, now_ns, device);
 }
 
-static int intel_read(void *state, size_t index, uint64_t now_ns, struct gpu_device *device)
-{
-    struct intel_card *card = drm_fleet_card(state, index);
+static const struct drm_vendor vendor = {
+    .state_size = sizeof(struct intel),
+    .drivers = drivers,
+    .card_size = sizeof(struct intel_card),
+    .open_card = open_card,
+    .close_card = close_card,
+    .describe = describe,
+    .read_asleep = read_asleep,
+    .read_awake = read_awake,
+};
 
-    if (drm_card_is_gone(&card->drm))
-        return -ENODEV;
-    if (drm_card_is_suspended(&card->drm))
-        read_suspended(card, device);
-    else
-        read_awake(card, now_ns, device);
-    gpu_set_percent(device, FIELD_GPU_UTILIZATION, card->utilization_pct);
-    gpu_cell(device, FIELD_GPU_POWER)->number = card->watts;
-    return 0;
+static int intel_open(const struct gpu_places *places, void **ret_state, char *remark)
+{
+    remark[0] = '\0';
+    return drm_fleet_open(&vendor, places, ret_state);
 }
 
 /* --- the tracked tree --- */
@@ -373,7 +372,7 @@ const struct gpu_backend gpu_intel = {
     .open = intel_open,
     .has_changed = drm_fleet_has_changed,
     .find = drm_fleet_find,
-    .read = intel_read,
+    .read = drm_fleet_read,
     .read_processes = intel_read_processes,
     .read_detail = intel_read_detail,
     .close = drm_fleet_close,

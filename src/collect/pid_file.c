@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/fmt.h"
 
 #include <errno.h>
@@ -153,12 +154,7 @@ int pid_file_open(int proc_fd, pid_t pid, const char *name)
 
 ssize_t pid_file_pread(int fd, char *out)
 {
-    ssize_t got;
-
-    do {
-        got = pread(fd, out, PID_FILE_MAX, 0);
-    } while (got < 0 && errno == EINTR);
-    return got < 0 ? -errno : got;
+    return fd_pread(fd, out, PID_FILE_MAX, 0);
 }
 
 ssize_t pid_file_read(int proc_fd, pid_t pid, const char *name, char *out)

@@ -1,6 +1,7 @@
 #include "net/spool.h"
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,19 +13,6 @@
 #define MEMORY_INITIAL 4096
 #define SUFFIX ".csv"
 
-static int write_at(int fd, const char *bytes, size_t size, uint64_t offset)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t wrote = pwrite(fd, bytes + done, size - done, (off_t)(offset + done));
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return wrote < 0 ? -errno : -EIO;
-        done += (size_t)wrote;
-    }
-    return 0;
-}
-
 static int open_file(struct spool *spool, const char *folder, const char *header)
 {
     int length = snprintf(spool->path, sizeof spool->path, "%s/resource-tracker-%d-XXXXXX" SUFFIX,
@@ -34,7 +22,7 @@ static int open_file(struct spool *spool, const char *folder, const char *header
     spool->fd = mkostemps(spool->path, (int)strlen(SUFFIX), O_CLOEXEC);
     if (spool->fd < 0)
         return -errno;
-    int error = write_at(spool->fd, header, strlen(header), 0);
+    int error = fd_write_at(spool->fd, header, strlen(header), 0);
     if (error < 0) {
         (void)unlink(spool->path);
         close_fd(&spool->fd);
@@ -62,7 +50,7 @@ int spool_open(struct spool *spool, const char *folder, const char *header, size
 /* Whole or not at all: a row that a full disk has cut off is taken back. */
 static bool append_to_file(struct spool *spool, const void *bytes, size_t size, uint64_t rows)
 {
-    if (write_at(spool->fd, bytes, size, spool->file.end) < 0) {
+    if (fd_write_at(spool->fd, bytes, size, spool->file.end) < 0) {
         int ignored = ftruncate(spool->fd, (off_t)spool->file.end);
         (void)ignored;
         return false;
@@ -137,11 +125,9 @@ bool spool_cut(struct spool *spool, struct spool_batch *ret_batch)
 static int read_at(int fd, char *out, size_t size, uint64_t offset)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t got = pread(fd, out + done, size - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
+        ssize_t got = fd_pread(fd, out + done, size - done, offset + done);
         if (got <= 0)
-            return got < 0 ? -errno : -EIO;
+            return got < 0 ? (int)got : -EIO;
         done += (size_t)got;
     }
     return 0;
@@ -171,7 +157,7 @@ static void blank(int fd, uint64_t offset, uint64_t size)
         return;
     for (uint64_t done = 0; done < size; done += sizeof zeros) {
         uint64_t left = size - done;
-        (void)write_at(fd, zeros, left < sizeof zeros ? left : sizeof zeros, offset + done);
+        (void)fd_write_at(fd, zeros, left < sizeof zeros ? left : sizeof zeros, offset + done);
     }
 }
 
