@@ -239,7 +239,7 @@ static int load_flags(struct config *config, int argc, char **argv)
         last_value = optarg;
     }
     if (optind < argc) {
-        config->command = argv + optind;
+        config->command = config->run.command = argv + optind;
     } else if (argc > 1 && strcmp(argv[argc - 1], "--") == 0 && last_value != argv[argc - 1] &&
                config->action == ACTION_RUN) {
         log_say("no command after --; leave -- out to watch the whole host");

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* How long the end may wait for whoever reads our samples. */
@@ -162,6 +163,20 @@ static void wait_for_tick_or_signal(struct tracker *tracker)
         take_signals(tracker);
 }
 
+static struct run_end how_it_ended(const struct tracker *tracker)
+{
+    int status = tracker->reaper.wait_status;
+    bool has_command = tracker->child.pid > 0;
+
+    return (struct run_end){
+        .has_command = has_command,
+        .has_exit_code = has_command && WIFEXITED(status),
+        .exit_code = WEXITSTATUS(status),
+        .signal = has_command && WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+        .deadline_ns = clock_monotonic_ns() + FLUSH_DEADLINE_NS,
+    };
+}
+
 static void sample_until_the_end(struct tracker *tracker)
 {
     while (!tracker->ending) {
@@ -171,7 +186,8 @@ static void sample_until_the_end(struct tracker *tracker)
     }
     if (!sinks_are_dead(tracker->sinks))
         take_sample(tracker, clock_monotonic_ns());
-    sinks_end(tracker->sinks, clock_monotonic_ns() + FLUSH_DEADLINE_NS);
+    struct run_end how = how_it_ended(tracker);
+    sinks_end(tracker->sinks, &how);
     complain(tracker);
 }
 

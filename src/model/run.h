@@ -1,11 +1,13 @@
 /*
- * What is known of a run besides its samples: the metadata its user gave. Texts belong to the
- * configuration, which outlives the run.
+ * What is known of a run besides its samples: the metadata its user gave, and how it ended. Texts
+ * belong to the configuration, which outlives the run.
  */
 #ifndef MODEL_RUN_H
 #define MODEL_RUN_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tag {
     const char *key;
@@ -26,6 +28,16 @@ struct run {
     const char *container_image;
     struct tag *tags;
     size_t tag_count;
+    char *const *command; /* ends with NULL; NULL: the run watches */
+};
+
+/* How a run ended. */
+struct run_end {
+    bool has_command;
+    bool has_exit_code; /* the command ended by itself */
+    int exit_code;
+    int signal;           /* that ended the command; 0: none did */
+    uint64_t deadline_ns; /* monotonic: how long whoever takes samples may still be waited for */
 };
 
 #endif

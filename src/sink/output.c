@@ -106,11 +106,11 @@ static bool output_is_dead(void *state)
     return output->writer.dead;
 }
 
-static void output_end(void *state, uint64_t deadline_ns)
+static void output_end(void *state, const struct run_end *how)
 {
     struct output *output = state;
 
-    writer_finish(&output->writer, deadline_ns);
+    writer_finish(&output->writer, how->deadline_ns);
     output->ended = true;
 }
 

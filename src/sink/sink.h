@@ -33,8 +33,8 @@ struct sink {
     bool (*is_full)(void *state);
     /* Nobody will ever read what it writes. */
     bool (*is_dead)(void *state);
-    /* Waits for readers until the deadline (monotonic). */
-    void (*end)(void *state, uint64_t deadline_ns);
+    /* Waits for readers until the deadline. */
+    void (*end)(void *state, const struct run_end *how);
     /* The run never came to be: leave no trace. */
     void (*cancel)(void *state);
     /* Something to tell the user, at most once each; NULL when there is nothing. */
@@ -54,7 +54,7 @@ void sinks_sample(struct sinks *sinks, const struct sample *sample);
 bool sinks_are_full(struct sinks *sinks);
 /* There were sinks, and none is left that anybody reads. */
 bool sinks_are_dead(struct sinks *sinks);
-void sinks_end(struct sinks *sinks, uint64_t deadline_ns);
+void sinks_end(struct sinks *sinks, const struct run_end *how);
 void sinks_cancel(struct sinks *sinks);
 const char *sinks_complaint(struct sinks *sinks);
 void sinks_close(struct sinks *sinks);

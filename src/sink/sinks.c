@@ -71,11 +71,11 @@ bool sinks_are_dead(struct sinks *sinks)
     return open_count > 0;
 }
 
-void sinks_end(struct sinks *sinks, uint64_t deadline_ns)
+void sinks_end(struct sinks *sinks, const struct run_end *how)
 {
     for (size_t i = 0; i < REGISTRY_SIZE; i++)
         if (sinks->state[i] != NULL)
-            registry[i]->end(sinks->state[i], deadline_ns);
+            registry[i]->end(sinks->state[i], how);
 }
 
 void sinks_cancel(struct sinks *sinks)

@@ -100,7 +100,7 @@ static void test_t_csv_01_header_once_and_first(void **state)
     output_sink.begin(sink);
     for (int i = 0; i < 3; i++)
         output_sink.sample(sink, &sample);
-    output_sink.end(sink, 0);
+    output_sink.end(sink, &(struct run_end){.deadline_ns = 0});
     output_sink.close(sink);
 
     char *text = scratch_read(&dir, "out");
@@ -136,7 +136,7 @@ static void test_t_out_01_one_json_object_a_line(void **state)
     output_sink.sample(sink, &sample);
     sample.value[METRIC_TIMESTAMP_SECS]++;
     output_sink.sample(sink, &sample);
-    output_sink.end(sink, 0);
+    output_sink.end(sink, &(struct run_end){.deadline_ns = 0});
     assert_null(output_sink.complaint(sink));
     output_sink.close(sink);
 
@@ -217,7 +217,8 @@ static void test_reader_gone_is_told_once(void **state)
         assert_null(output_sink.complaint(sink));
         assert_false(output_sink.is_full(sink));
     }
-    output_sink.end(sink, clock_monotonic_ns() + 3600 * NS_PER_SEC);
+    output_sink.end(sink,
+                    &(struct run_end){.deadline_ns = clock_monotonic_ns() + 3600 * NS_PER_SEC});
     assert_null(output_sink.complaint(sink));
     output_sink.close(sink);
     close(ends[1]);
@@ -238,7 +239,7 @@ static void test_full_disk_is_told_twice_at_most(void **state)
     output_sink.sample(sink, &sample);
     assert_null(output_sink.complaint(sink));
     assert_false(output_sink.is_dead(sink)); /* space may come again */
-    output_sink.end(sink, clock_monotonic_ns());
+    output_sink.end(sink, &(struct run_end){.deadline_ns = clock_monotonic_ns()});
     assert_string_equal(output_sink.complaint(sink),
                         "cannot write samples to /dev/full: No space left on device; 3 lines lost");
     assert_null(output_sink.complaint(sink));
@@ -275,7 +276,7 @@ static void count_lost_lines_after_a_late_write(void)
     limit_file_size(text.size + 5);
     output_sink.sample(sink, &sample);
     (void)output_sink.complaint(sink);
-    output_sink.end(sink, 0);
+    output_sink.end(sink, &(struct run_end){.deadline_ns = 0});
     const char *complaint = output_sink.complaint(sink);
     limit_file_size(RLIM_INFINITY);
     CHECK(complaint != NULL);
@@ -321,7 +322,7 @@ static void test_lines_lost_to_a_reader_that_never_reads_are_told(void **state)
     void *sink = open_fd(ends[1]);
     while (!output_sink.is_full(sink))
         output_sink.sample(sink, &sample);
-    output_sink.end(sink, clock_monotonic_ns());
+    output_sink.end(sink, &(struct run_end){.deadline_ns = clock_monotonic_ns()});
     const char *complaint = output_sink.complaint(sink);
     assert_non_null(complaint);
     assert_non_null(strstr(complaint, "standard error"));

@@ -35,7 +35,7 @@ static void test_a_run_through_all_sinks(void **state)
     assert_false(sinks_are_full(sinks));
     sinks_sample(sinks, &sample);
     sinks_sample(sinks, &sample);
-    sinks_end(sinks, 0);
+    sinks_end(sinks, &(struct run_end){.deadline_ns = 0});
     assert_null(sinks_complaint(sinks));
     sinks_close(sinks);
     char *text = scratch_read(&dir, "out");
@@ -58,7 +58,7 @@ static void test_quiet_run_has_none(void **state)
     sinks_sample(sinks, &sample);
     assert_false(sinks_are_full(sinks));
     assert_false(sinks_are_dead(sinks)); /* there is none that could be */
-    sinks_end(sinks, 0);
+    sinks_end(sinks, &(struct run_end){.deadline_ns = 0});
     assert_null(sinks_complaint(sinks));
     sinks_cancel(sinks);
     sinks_close(sinks);
