@@ -52,11 +52,25 @@ ALL_CFLAGS = -std=gnu11 $(OPTIMISE) $(WARNINGS) $(HARDENING) $(CFLAGS)
 ALL_LDFLAGS = $(HARDENING_LINK) $(LINK) $(LDFLAGS)
 LDLIBS = -ldl -pthread
 # What asking clouds and streaming need. libcurl is not among it: it is loaded when it is used.
-NET_LIBS = -Wl,-Bstatic -ljansson -ldeflate -lsodium -Wl,-Bdynamic
-NET_HEADERS = '\#include <jansson.h>\n\#include <libdeflate.h>\n\#include <sodium.h>\nint main(void){return 0;}\n'
+NET_NAMES = jansson deflate sodium
+NET_LIBS = -Wl,-Bstatic $(NET_NAMES:%=-l%) -Wl,-Bdynamic
+NET_SOURCES = $(wildcard src/net/*.c src/discover/cloud*.c src/sink/stream.c)
+# The header of each, and something that is in the library itself.
+net_jansson = jansson.h (json_object()!=0)
+net_deflate = libdeflate.h (libdeflate_alloc_compressor(1)!=0)
+net_sodium = sodium.h (sodium_init()!=0)
+# $(call net_try,NAMES,NAMES): with the headers of the former and the libraries of the latter.
+net_try = printf '$(foreach name,$(1),\043include <$(firstword $(net_$(name)))>\n)int main(void){return \
+  0$(foreach name,$(2),+$(lastword $(net_$(name))));}\n' | $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) \
+  -x c -o /dev/null - $(LDLIBS) -Wl,-Bstatic $(patsubst %,-l%,$(2)) -Wl,-Bdynamic >/dev/null 2>&1
+net_missing = $(shell $(call net_try,$(1),$(1)) || \
+  { $(call net_try,$(1),) && echo lib$(1).a || echo $(firstword $(net_$(1))); })
 # Where they are missing, the rest is built without.
 ifndef NET
-NET := $(shell printf $(NET_HEADERS) | $(CC) -x c -o /dev/null - $(NET_LIBS) 2>/dev/null && echo yes || echo no)
+  NET := $(shell $(call net_try,$(NET_NAMES),$(NET_NAMES)) && echo yes || echo no)
+  ifeq ($(NET),no)
+    NET_MISSING := $(strip $(foreach name,$(NET_NAMES),$(call net_missing,$(name))))
+  endif
 endif
 
 SOURCES = $(wildcard src/*.c src/*/*.c)
@@ -64,7 +78,7 @@ ifeq ($(NET),yes)
   CPPFLAGS += -DTRACKER_NET
   LDLIBS += $(NET_LIBS)
 else
-  SOURCES := $(filter-out src/net/% src/discover/cloud%,$(SOURCES))
+  SOURCES := $(filter-out $(NET_SOURCES),$(SOURCES))
 endif
 OBJECTS = $(SOURCES:%.c=$(OUT)/%.o)
 # Everything but main, for tests and tools.
@@ -74,7 +88,7 @@ UNIT_SUPPORT = $(patsubst %.c,$(OUT)/%.o,$(filter-out tests/unit/test_%.c,$(wild
 FUZZERS = $(patsubst fuzz/%.c,build/fuzz/%,$(wildcard fuzz/fuzz_*.c))
 FAKES = $(patsubst tests/fakes/%.c,build/fakes/%.so,$(wildcard tests/fakes/*.c))
 ifneq ($(NET),yes)
-  NET_PARTS = cloud cloud_answer gzip http s3_address s3_uri sentinel sigv4 spool
+  NET_PARTS = $(basename $(notdir $(NET_SOURCES))) s3_uri
   UNIT_TESTS := $(filter-out $(NET_PARTS:%=$(OUT)/unit/test_%),$(UNIT_TESTS))
   FUZZERS := $(filter-out $(NET_PARTS:%=build/fuzz/fuzz_%),$(FUZZERS))
 endif
@@ -95,6 +109,7 @@ setup-build setup-test setup-check: setup-%:
 
 $(OUT)/resource-tracker: $(OBJECTS)
 	$(call say,LINK)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(if $(NET_MISSING),@echo "  without streaming and asking clouds: $(NET_MISSING) missing")
 
 # What was built otherwise is built anew.
 $(OBJECTS): $(OUT)/.net-$(NET)

@@ -3,31 +3,44 @@
 #include "base/file.h"
 #include "base/scan.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CGROUP_TEXT_MAX 4096
 #define LEVELS_MAX 32
+/* The kernel refuses a set that is smaller than its own: 1024 CPUs each, and it knows 8192. */
+#define CPU_SETS 8
 #define BYTES_PER_MIB (1024.0 * 1024.0)
 /* A tenth of the machine: more than what a system does for itself. */
 #define OTHERS_SHARE 0.1
 /* Limits that are set to "all there is" are a little above or below it. */
 #define WHOLE_SHARE 0.98
 
+/* Of two places that were looked at: a limit counts, and so does having seen at least one. */
+static enum allocation_bounds merge(enum allocation_bounds one, enum allocation_bounds other)
+{
+    if (one == ALLOCATION_PART || other == ALLOCATION_PART)
+        return ALLOCATION_PART;
+    return one == ALLOCATION_WHOLE || other == ALLOCATION_WHOLE ? ALLOCATION_WHOLE
+                                                                : ALLOCATION_UNKNOWN;
+}
+
 /* --- affinity --- */
 
-static bool has_part_of_cpus(void)
+static enum allocation_bounds bounds_of_affinity(void)
 {
-    cpu_set_t set;
+    cpu_set_t set[CPU_SETS];
     long online = sysconf(_SC_NPROCESSORS_ONLN);
 
-    if (sched_getaffinity(0, sizeof set, &set) < 0 || online <= 0)
-        return false;
-    return CPU_COUNT(&set) < online;
+    if (sched_getaffinity(0, sizeof set, set) < 0 || online <= 0)
+        return ALLOCATION_UNKNOWN;
+    return CPU_COUNT_S(sizeof set, set) < online ? ALLOCATION_PART : ALLOCATION_WHOLE;
 }
 
 /* --- cgroups --- */
@@ -88,24 +101,39 @@ static bool group_is_limited(int sys_fd, const char *folder, const char *group, 
     return quota_is_partial(text, cpus);
 }
 
-/* A limit above a group holds for it too. */
-static bool path_is_limited(int sys_fd, const char *folder, char *group, double cpus,
-                            double memory_mib)
+/* Every group has this file, in both versions; where nothing is mounted there is none. */
+static bool group_is_there(int sys_fd, const char *folder, const char *group)
 {
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "fs/cgroup%s%s/cgroup.procs", folder, group);
+
+    return length > 0 && (size_t)length < sizeof path && faccessat(sys_fd, path, F_OK, 0) == 0;
+}
+
+/* A limit above a group holds for it too. */
+static enum allocation_bounds bounds_of_path(int sys_fd, const char *folder, char *group,
+                                             double cpus, double memory_mib)
+{
+    enum allocation_bounds bounds = ALLOCATION_UNKNOWN;
+
     for (int level = 0; level < LEVELS_MAX; level++) {
         if (group_is_limited(sys_fd, folder, group, cpus, memory_mib))
-            return true;
+            return ALLOCATION_PART;
+        if (group_is_there(sys_fd, folder, group))
+            bounds = ALLOCATION_WHOLE;
         char *slash = strrchr(group, '/');
         if (slash == NULL || group[0] == '\0')
-            return false;
+            break;
         *slash = '\0';
     }
-    return false;
+    return bounds;
 }
 
 /* A line of /proc/self/cgroup: "4:cpu,cpuacct:/path", or "0::/path" of version 2. */
-static bool line_is_limited(int sys_fd, struct scan line, double cpus, double memory_mib)
+static enum allocation_bounds bounds_of_line(int sys_fd, struct scan line, double cpus,
+                                             double memory_mib)
 {
+    enum allocation_bounds bounds = ALLOCATION_UNKNOWN;
     char group[PATH_MAX];
     char folder[128] = "/";
     struct scan number;
@@ -113,11 +141,11 @@ static bool line_is_limited(int sys_fd, struct scan line, double cpus, double me
 
     if (!scan_until(&line, ':', &number) || !scan_until(&line, ':', &names) ||
         !scan_copy(&line, group, sizeof group))
-        return false;
+        return ALLOCATION_UNKNOWN;
     if (strcmp(group, "/") == 0)
         group[0] = '\0';
     if (scan_left(&names) == 0)
-        return path_is_limited(sys_fd, "", group, cpus, memory_mib);
+        return bounds_of_path(sys_fd, "", group, cpus, memory_mib);
     /* "cpuacct,cpu" may be mounted as "cpu,cpuacct": but each has a link of its own name. */
     while (scan_left(&names) > 0) {
         char path[PATH_MAX];
@@ -125,34 +153,44 @@ static bool line_is_limited(int sys_fd, struct scan line, double cpus, double me
         if (!scan_until(&names, ',', &name))
             names.at = names.end;
         memcpy(path, group, sizeof path);
-        if (scan_copy(&name, folder + 1, sizeof folder - 1) &&
-            path_is_limited(sys_fd, folder, path, cpus, memory_mib))
-            return true;
+        if (scan_copy(&name, folder + 1, sizeof folder - 1))
+            bounds = merge(bounds, bounds_of_path(sys_fd, folder, path, cpus, memory_mib));
     }
-    return false;
+    return bounds;
 }
 
-bool allocation_is_confined(const struct sysroot *root, double memory_mib)
+static enum allocation_bounds bounds_of_cgroups(const struct sysroot *root, double memory_mib)
 {
+    enum allocation_bounds bounds = ALLOCATION_UNKNOWN;
     char text[CGROUP_TEXT_MAX];
     double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
-    struct scan line;
-
-    if (has_part_of_cpus())
-        return true;
     ssize_t size = file_read_text(root->proc_fd, "self/cgroup", text, sizeof text);
     struct scan rest = scan_over(text, size > 0 ? (size_t)size : 0);
-    while (scan_line(&rest, &line))
-        if (line_is_limited(root->sys_fd, line, cpus, memory_mib))
-            return true;
-    return false;
+    struct scan line;
+
+    while (bounds != ALLOCATION_PART && scan_line(&rest, &line))
+        bounds = merge(bounds, bounds_of_line(root->sys_fd, line, cpus, memory_mib));
+    return bounds;
 }
 
-const char *allocation_name(bool is_confined, double others_cores, double cpus)
+enum allocation_bounds allocation_is_confined(const struct sysroot *root, double memory_mib)
 {
-    if (is_confined)
+    enum allocation_bounds affinity = bounds_of_affinity();
+
+    if (affinity == ALLOCATION_PART)
+        return ALLOCATION_PART;
+    enum allocation_bounds cgroups = bounds_of_cgroups(root, memory_mib);
+    return affinity == ALLOCATION_UNKNOWN && cgroups == ALLOCATION_WHOLE ? ALLOCATION_UNKNOWN
+                                                                         : cgroups;
+}
+
+const char *allocation_name(enum allocation_bounds bounds, double others_cores, double cpus)
+{
+    if (bounds == ALLOCATION_PART)
         return "shared";
     if (isnan(others_cores) || isnan(cpus))
         return NULL;
-    return others_cores > cpus * OTHERS_SHARE ? "shared" : "dedicated";
+    if (others_cores > cpus * OTHERS_SHARE)
+        return "shared";
+    return bounds == ALLOCATION_WHOLE ? "dedicated" : NULL;
 }

@@ -5,6 +5,7 @@
 #ifndef NET_CURL_H
 #define NET_CURL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,13 +34,17 @@ enum curl_option {
     CURL_PROTOCOLS = 181,
     CURL_SUPPRESS_CONNECT_HEADERS = 265, /* since 7.54 */
     CURL_PATH_AS_IS = 234,               /* since 7.42; older ones refuse it, and tidy paths up */
+    CURL_QUICK_EXIT = 322,               /* since 7.87 */
 };
+
+enum curl_multi_option { CURL_MULTI_QUICK_EXIT = 21 /* since 8.20 */ };
 
 enum { CURL_PROTOCOL_HTTP = 1, CURL_PROTOCOL_HTTPS = 2 };
 enum {
     CURL_INFO_STATUS = 0x200002,
     CURL_INFO_REQUEST_SIZE = 0x20000c,
-    CURL_INFO_PRIVATE = 0x100015
+    CURL_INFO_PRIVATE = 0x100015,
+    CURL_INFO_NAME_LOOKUP_TIME = 0x300004, /* a double, in seconds; 0: not done yet */
 };
 enum { CURL_GLOBAL_ALL = 3 };
 enum { CURL_MESSAGE_DONE = 1 };
@@ -76,12 +81,13 @@ struct curl_message {
 
 struct curl {
     void *lib;
-    int (*global_init)(long flags);
+    int (*global_init_mem)(long flags, void *(*malloc)(size_t), void (*free)(void *),
+                           void *(*realloc)(void *, size_t), char *(*strdup)(const char *),
+                           void *(*calloc)(size_t, size_t));
     void (*global_cleanup)(void);
     void *(*easy_init)(void);
     int (*easy_setopt)(void *easy, int option, ...);
     int (*easy_getinfo)(void *easy, int info, ...);
-    void (*easy_reset)(void *easy);
     void (*easy_cleanup)(void *easy);
     const char *(*easy_strerror)(int result);
     struct curl_list *(*list_append)(struct curl_list *list, const char *text);
@@ -92,11 +98,17 @@ struct curl {
     int (*multi_perform)(void *multi, int *ret_running);
     int (*multi_wait)(void *multi, void *extra, unsigned count, int timeout_ms, int *ret_ready);
     struct curl_message *(*multi_info_read)(void *multi, int *ret_left);
+    int (*multi_setopt)(void *multi, int option, ...);
     int (*multi_cleanup)(void *multi);
 };
 
-/* 0 or a negative errno as lib_open; also -ENOEXEC when a function is missing. */
+/*
+ * 0 or a negative errno as lib_open; also -ENOEXEC when a function is missing. All memory that
+ * libcurl takes is wiped before it is given back. Any thread.
+ */
 int curl_open(struct curl *curl, char *problem, size_t size);
-void curl_close(struct curl *curl);
+
+/* `was_used`: a thread of libcurl's may still be running in it, so it stays in memory. */
+void curl_close(struct curl *curl, bool was_used);
 
 #endif

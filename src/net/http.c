@@ -1,10 +1,13 @@
 #include "net/http.h"
 
+#include "base/clock.h"
 #include "base/scan.h"
 #include "net/curl.h"
+#include "net/secret.h"
 #include "version.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +19,24 @@
 #define BODY_INITIAL 1024
 #define WAIT_MS 100
 #define PAUSE_NS 5000000
+/* How much longer than ours the limits are that are told to a libcurl that outlasts them. */
+#define HEAD_START_MS 1000
+/* Some 50 KiB each. */
+#define LEFT_BEHIND_MAX 64
 
 struct http {
     struct curl curl;
     const char *ca_file; /* NULL: libcurl's own */
     const char *ca_path;
+    _Atomic uint64_t deadline_ns; /* 0: none */
+    bool was_used;
+    /*
+     * A thread of libcurl's looks names up, and getaddrinfo() may take half a minute. Before 7.87
+     * libcurl waits for it even when the request's time is over; then we are the first to give up,
+     * and leave the request as it is.
+     */
+    bool is_patient;
+    unsigned left_behind;
 };
 
 /* One request under way. */
@@ -29,7 +45,9 @@ struct exchange {
     struct http_response *response;
     void *easy;
     struct curl_list *headers;
+    uint64_t lookup_until_ns; /* by then the host's address is known, or there is no time left */
     bool is_too_large;
+    bool is_done;
 };
 
 /* --- certificates --- */
@@ -82,13 +100,37 @@ void http_close(struct http *http)
 {
     if (http == NULL)
         return;
-    curl_close(&http->curl);
+    curl_close(&http->curl, http->was_used);
     free(http);
+}
+
+/* --- hurry --- */
+
+void http_hurry(struct http *http, uint64_t deadline_ns)
+{
+    atomic_store(&http->deadline_ns, deadline_ns);
+}
+
+/* Until the deadline, WAIT_MS at most: it may be set while we wait. 0: it is over. */
+static int time_left_ms(struct http *http)
+{
+    uint64_t deadline_ns = atomic_load(&http->deadline_ns);
+    uint64_t now_ns = clock_monotonic_ns();
+
+    if (deadline_ns == 0 || deadline_ns >= now_ns + WAIT_MS * NS_PER_MS)
+        return WAIT_MS;
+    return deadline_ns > now_ns ? (int)((deadline_ns - now_ns) / NS_PER_MS) + 1 : 0;
+}
+
+static void say_too_late(struct http_response *response)
+{
+    response->failure = HTTP_TIMED_OUT;
+    snprintf(response->problem, sizeof response->problem, "no answer in time");
 }
 
 void http_response_free(struct http_response *response)
 {
-    buf_free(&response->body);
+    secret_buf_free(&response->body);
     *response = (struct http_response){0};
 }
 
@@ -99,7 +141,7 @@ static size_t take_body(const char *data, size_t size, size_t count, void *conte
     struct exchange *exchange = context;
     struct buf *body = &exchange->response->body;
 
-    buf_bytes(body, data, size * count);
+    secret_buf_bytes(body, data, size * count);
     exchange->is_too_large = body->overflow;
     return body->overflow ? 0 : size * count;
 }
@@ -132,18 +174,17 @@ static size_t take_header(const char *data, size_t size, size_t count, void *con
 
 /* --- one exchange --- */
 
-static int response_reset(struct http_response *response, size_t max)
+static void response_reset(struct http_response *response)
+{
+    http_response_free(response);
+    response->failure = HTTP_BROKEN;
+}
+
+static int body_init(struct buf *body, size_t max)
 {
     size_t initial = max < BODY_INITIAL ? max : BODY_INITIAL;
 
-    response->failure = HTTP_BROKEN;
-    response->status = 0;
-    response->bucket_region[0] = '\0';
-    response->retry_after[0] = '\0';
-    response->date[0] = '\0';
-    response->problem[0] = '\0';
-    buf_free(&response->body);
-    return buf_init(&response->body, initial > 0 ? initial : 1, max > 0 ? max : 1);
+    return buf_init(body, initial > 0 ? initial : 1, max > 0 ? max : 1);
 }
 
 static bool has_header(const struct http_request *request, const char *name)
@@ -195,35 +236,43 @@ static void set_method(const struct curl *curl, struct exchange *exchange)
         curl->easy_setopt(exchange->easy, CURL_CUSTOM_REQUEST, request->method);
 }
 
-static void set_limits(const struct http *http, struct exchange *exchange)
+static void set_security(const struct http *http, struct exchange *exchange)
 {
     const struct curl *curl = &http->curl;
-    const struct http_request *request = exchange->request;
 
-    curl->easy_setopt(exchange->easy, CURL_NO_SIGNAL, 1L);
-    /* What was signed is what is sent: "/../" stays. */
-    curl->easy_setopt(exchange->easy, CURL_PATH_AS_IS, 1L);
-    curl->easy_setopt(exchange->easy, CURL_SUPPRESS_CONNECT_HEADERS, 1L);
     curl->easy_setopt(exchange->easy, CURL_FOLLOW_LOCATION, 0L);
     curl->easy_setopt(exchange->easy, CURL_PROTOCOLS,
                       (long)(CURL_PROTOCOL_HTTP | CURL_PROTOCOL_HTTPS));
-    curl->easy_setopt(exchange->easy, CURL_CONNECT_TIMEOUT_MS, (long)request->connect_ms);
-    curl->easy_setopt(exchange->easy, CURL_TIMEOUT_MS, (long)request->total_ms);
     curl->easy_setopt(exchange->easy, CURL_VERIFY_PEER, 1L);
     curl->easy_setopt(exchange->easy, CURL_VERIFY_HOST, 2L);
     if (http->ca_file != NULL)
         curl->easy_setopt(exchange->easy, CURL_CA_FILE, http->ca_file);
     if (http->ca_path != NULL)
         curl->easy_setopt(exchange->easy, CURL_CA_PATH, http->ca_path);
-    if (request->no_proxy)
+    if (exchange->request->no_proxy)
         curl->easy_setopt(exchange->easy, CURL_NO_PROXY, "*");
 }
 
-static bool exchange_open(const struct http *http, struct exchange *exchange)
+static void set_limits(struct http *http, struct exchange *exchange)
+{
+    const struct curl *curl = &http->curl;
+    unsigned connect_ms = exchange->request->connect_ms;
+    unsigned total_ms = exchange->request->total_ms;
+    unsigned lookup_ms = connect_ms < total_ms ? connect_ms : total_ms;
+
+    curl->easy_setopt(exchange->easy, CURL_NO_SIGNAL, 1L);
+    http->is_patient = curl->easy_setopt(exchange->easy, CURL_QUICK_EXIT, 1L) != CURL_OK;
+    long more_ms = http->is_patient ? HEAD_START_MS : 0;
+    curl->easy_setopt(exchange->easy, CURL_CONNECT_TIMEOUT_MS, (long)connect_ms + more_ms);
+    curl->easy_setopt(exchange->easy, CURL_TIMEOUT_MS, (long)total_ms + more_ms);
+    exchange->lookup_until_ns = clock_monotonic_ns() + lookup_ms * NS_PER_MS;
+}
+
+static bool exchange_open(struct http *http, struct exchange *exchange)
 {
     const struct curl *curl = &http->curl;
 
-    if (response_reset(exchange->response, exchange->request->response_max) < 0)
+    if (body_init(&exchange->response->body, exchange->request->response_max) < 0)
         return false;
     exchange->easy = curl->easy_init();
     if (exchange->easy == NULL || !add_headers(curl, exchange))
@@ -236,17 +285,13 @@ static bool exchange_open(const struct http *http, struct exchange *exchange)
     curl->easy_setopt(exchange->easy, CURL_HEADER_FUNCTION, take_header);
     curl->easy_setopt(exchange->easy, CURL_HEADER_DATA, exchange);
     curl->easy_setopt(exchange->easy, CURL_PRIVATE, exchange);
+    /* What was signed is what is sent: "/../" stays. */
+    curl->easy_setopt(exchange->easy, CURL_PATH_AS_IS, 1L);
+    curl->easy_setopt(exchange->easy, CURL_SUPPRESS_CONNECT_HEADERS, 1L);
     set_method(curl, exchange);
+    set_security(http, exchange);
     set_limits(http, exchange);
     return true;
-}
-
-static void exchange_close(const struct curl *curl, struct exchange *exchange)
-{
-    if (exchange->easy != NULL)
-        curl->easy_cleanup(exchange->easy);
-    if (exchange->headers != NULL)
-        curl->list_free(exchange->headers);
 }
 
 static enum http_failure failure_of(int result)
@@ -286,22 +331,24 @@ static bool was_sent(const struct curl *curl, const struct exchange *exchange)
     return curl->easy_getinfo(exchange->easy, CURL_INFO_REQUEST_SIZE, &size) == CURL_OK && size > 0;
 }
 
-/* An answer that breaks off was none: half of one is not to be believed. */
+/* An answer that breaks off was none: half of one is not to be believed. Of one that is too large
+ * the status is. */
 static void exchange_done(const struct curl *curl, struct exchange *exchange, int result)
 {
     struct http_response *response = exchange->response;
     long status = 0;
 
+    exchange->is_done = true;
+    response->problem[0] = '\0';
     response->failure = exchange->is_too_large ? HTTP_TOO_LARGE : failure_of(result);
     if (response->failure == HTTP_BAD_URL && was_sent(curl, exchange))
         response->failure = HTTP_BROKEN;
-    if (response->failure != HTTP_ANSWERED) {
-        /* libcurl's longer words may hold a proxy's password. */
+    /* libcurl's longer words may hold a proxy's password. */
+    if (response->failure != HTTP_ANSWERED)
         snprintf(response->problem, sizeof response->problem, "%s",
                  exchange->is_too_large ? "the answer is too large" : curl->easy_strerror(result));
-        return;
-    }
-    curl->easy_getinfo(exchange->easy, CURL_INFO_STATUS, &status);
+    if (response->failure == HTTP_ANSWERED || response->failure == HTTP_TOO_LARGE)
+        curl->easy_getinfo(exchange->easy, CURL_INFO_STATUS, &status);
     response->status = (int)status;
 }
 
@@ -321,52 +368,107 @@ static void collect_done(const struct curl *curl, void *multi)
     }
 }
 
-static void run(const struct curl *curl, void *multi)
+static bool is_looking_up(const struct curl *curl, const struct exchange *exchange)
+{
+    double secs = 0;
+
+    return exchange->easy != NULL && !exchange->is_done &&
+           (curl->easy_getinfo(exchange->easy, CURL_INFO_NAME_LOOKUP_TIME, &secs) != CURL_OK ||
+            secs <= 0);
+}
+
+/* Whether a request would now keep libcurl waiting: any, or one whose time for that is over. */
+static bool is_stuck(const struct http *http, const struct exchange *exchanges, size_t count,
+                     uint64_t now_ns)
+{
+    if (!http->is_patient || http->left_behind == LEFT_BEHIND_MAX)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (now_ns >= exchanges[i].lookup_until_ns && is_looking_up(&http->curl, &exchanges[i]))
+            return true;
+    return false;
+}
+
+/* Until all are done; false when there is no more time. */
+static bool run(struct http *http, void *multi, const struct exchange *exchanges, size_t count)
 {
     static const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    const struct curl *curl = &http->curl;
     int running = 0;
     int ready = 0;
 
-    do {
-        if (curl->multi_perform(multi, &running) != 0)
-            break;
+    while (curl->multi_perform(multi, &running) == 0) {
         collect_done(curl, multi);
-        if (running > 0 && curl->multi_wait(multi, NULL, 0, WAIT_MS, &ready) != 0)
+        int left_ms = time_left_ms(http);
+        if (running == 0)
+            break;
+        if (left_ms == 0 || is_stuck(http, exchanges, count, clock_monotonic_ns()))
+            return false;
+        if (curl->multi_wait(multi, NULL, 0, left_ms, &ready) != 0)
             break;
         /* While a name is being resolved there is nothing to wait for, and it returns at once. */
-        if (running > 0 && ready == 0)
+        if (ready == 0)
             (void)nanosleep(&pause, NULL);
-    } while (running > 0);
+    }
     collect_done(curl, multi);
+    return true;
+}
+
+static void exchanges_close(struct http *http, void *multi, struct exchange *exchanges,
+                            size_t count)
+{
+    const struct curl *curl = &http->curl;
+    bool is_left_behind = is_stuck(http, exchanges, count, UINT64_MAX);
+
+    http->left_behind += is_left_behind;
+    for (size_t i = 0; i < count; i++) {
+        if (exchanges[i].easy != NULL && !is_left_behind) {
+            curl->multi_remove(multi, exchanges[i].easy);
+            curl->easy_cleanup(exchanges[i].easy);
+        }
+        if (exchanges[i].headers != NULL)
+            curl->list_free(exchanges[i].headers);
+    }
+    if (!is_left_behind)
+        curl->multi_cleanup(multi);
+}
+
+static void exchanges_run(struct http *http, struct exchange *exchanges, size_t count)
+{
+    const struct curl *curl = &http->curl;
+    void *multi = curl->multi_init();
+
+    if (multi == NULL)
+        return;
+    http->was_used = true;
+    /* From 8.20 on its threads stay, and it would wait for those too. */
+    curl->multi_setopt(multi, CURL_MULTI_QUICK_EXIT, 1L);
+    for (size_t i = 0; i < count; i++)
+        if (exchange_open(http, &exchanges[i]))
+            curl->multi_add(multi, exchanges[i].easy);
+    bool is_late = !run(http, multi, exchanges, count);
+    for (size_t i = 0; i < count; i++)
+        if (is_late && !exchanges[i].is_done)
+            say_too_late(exchanges[i].response);
+    exchanges_close(http, multi, exchanges, count);
 }
 
 void http_perform_all(struct http *http, const struct http_request *requests,
                       struct http_response *responses, size_t count)
 {
-    const struct curl *curl = &http->curl;
     struct exchange *exchanges = calloc(count, sizeof *exchanges);
-    void *multi = curl->multi_init();
+    bool is_late = time_left_ms(http) == 0;
 
     for (size_t i = 0; i < count; i++) {
-        responses[i].failure = HTTP_BROKEN;
-        responses[i].status = 0;
+        response_reset(&responses[i]);
         snprintf(responses[i].problem, sizeof responses[i].problem, "out of memory");
+        if (is_late)
+            say_too_late(&responses[i]);
+        if (exchanges != NULL)
+            exchanges[i] = (struct exchange){.request = &requests[i], .response = &responses[i]};
     }
-    for (size_t i = 0; exchanges != NULL && multi != NULL && i < count; i++) {
-        exchanges[i].request = &requests[i];
-        exchanges[i].response = &responses[i];
-        if (exchange_open(http, &exchanges[i]))
-            curl->multi_add(multi, exchanges[i].easy);
-    }
-    if (multi != NULL)
-        run(curl, multi);
-    for (size_t i = 0; exchanges != NULL && i < count; i++) {
-        if (multi != NULL && exchanges[i].easy != NULL)
-            curl->multi_remove(multi, exchanges[i].easy);
-        exchange_close(curl, &exchanges[i]);
-    }
-    if (multi != NULL)
-        curl->multi_cleanup(multi);
+    if (exchanges != NULL && !is_late)
+        exchanges_run(http, exchanges, count);
     free(exchanges);
 }
 

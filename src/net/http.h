@@ -3,7 +3,8 @@
  * Certificates are always verified, redirects are never followed, answers have a maximum size, and
  * every phase has a time limit. What is sent is not kept, shown or logged.
  *
- * One thread at a time per struct http.
+ * One thread at a time per struct http, and one that has SIGPIPE blocked or ignored: TLS libraries
+ * write to connections that the other side has closed.
  */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
@@ -23,7 +24,7 @@ enum http_failure {
     HTTP_NO_CONNECTION, /* refused, unreachable, broken off */
     HTTP_TIMED_OUT,
     HTTP_BAD_CERTIFICATE,
-    HTTP_TOO_LARGE, /* the answer is beyond the request's maximum */
+    HTTP_TOO_LARGE, /* the answer is beyond the request's maximum; its status is known */
     HTTP_BAD_URL,
     HTTP_BROKEN, /* an answer that is no HTTP, out of memory … */
 };
@@ -43,7 +44,7 @@ struct http_request {
 struct http_response {
     enum http_failure failure;
     int status;                          /* of HTTP; 0 when there was no answer */
-    struct buf body;                     /* not ended by NUL */
+    struct buf body;                     /* not ended by NUL; may hold secrets */
     char bucket_region[HTTP_HEADER_MAX]; /* x-amz-bucket-region; "" when absent */
     char retry_after[HTTP_HEADER_MAX];
     char date[HTTP_HEADER_MAX];
@@ -54,9 +55,18 @@ struct http;
 
 /* 0; -ENOENT when there is no libcurl: `problem` of HTTP_PROBLEM_MAX bytes then says so. */
 int http_open(struct http **ret_http, char *problem);
+
+/* libcurl stays loaded if a request was made: a thread of its may still be looking a name up. */
 void http_close(struct http *http);
 
-/* A response is zeroed before its first use, can be used again, and is freed in the end. */
+/*
+ * Whatever is under way or comes must be over by then (monotonic clock; 0: no matter when): it has
+ * HTTP_TIMED_OUT otherwise. From any thread, up to http_close(). Noticed within 100 ms.
+ */
+void http_hurry(struct http *http, uint64_t deadline_ns);
+
+/* A response is zeroed before its first use, can be used again, and is freed in the end: that wipes
+ * its body. */
 void http_response_free(struct http_response *response);
 
 void http_perform(struct http *http, const struct http_request *request,

@@ -49,9 +49,10 @@ struct s3_target {
 
 /*
  * `endpoint` NULL: https://BUCKET.s3.REGION.amazonaws.com/KEY (path-style under the regional host
- * when the bucket's name has a dot, since no certificate covers it otherwise; amazonaws.com.cn for
- * regions that begin with "cn-"). Otherwise path-style below that URL, as MinIO wants it.
- * -EINVAL: a bucket, region or endpoint that cannot be part of an address.
+ * when the bucket's name has a dot, since no certificate covers it otherwise; another domain for
+ * regions of other partitions, as amazonaws.com.cn for "cn-north-1"). Otherwise path-style below
+ * that URL, as MinIO wants it. -EINVAL: a bucket, region or endpoint that cannot be part of an
+ * address.
  */
 int s3_target_make(const struct s3_uri *uri, const char *region, const char *endpoint,
                    struct s3_target *ret_target);

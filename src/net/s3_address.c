@@ -235,6 +235,24 @@ static void put_encoded(struct buf *out, const char *text)
     }
 }
 
+/* Amazon's partitions have names of their own; those of the GovCloud are as all others. */
+static const char *domain_of(const char *region)
+{
+    static const struct {
+        const char *prefix;
+        const char *domain;
+    } partitions[] = {
+        {"cn-", ".amazonaws.com.cn"},    {"us-iso-", ".c2s.ic.gov"},
+        {"us-isob-", ".sc2s.sgov.gov"},  {"us-isof-", ".csp.hci.ic.gov"},
+        {"eu-isoe-", ".cloud.adc-e.uk"}, {"eusc-", ".amazonaws.eu"},
+    };
+
+    for (size_t i = 0; i < sizeof partitions / sizeof partitions[0]; i++)
+        if (strncmp(region, partitions[i].prefix, strlen(partitions[i].prefix)) == 0)
+            return partitions[i].domain;
+    return ".amazonaws.com";
+}
+
 /* Host and path of an object at AWS. */
 static void address_at_aws(const struct s3_uri *uri, const char *region, struct buf *host,
                            struct buf *path)
@@ -250,7 +268,7 @@ static void address_at_aws(const struct s3_uri *uri, const char *region, struct 
     }
     buf_text(host, "s3.");
     buf_text(host, region);
-    buf_text(host, strncmp(region, "cn-", 3) == 0 ? ".amazonaws.com.cn" : ".amazonaws.com");
+    buf_text(host, domain_of(region));
 }
 
 static void address_below(const struct s3_uri *uri, const struct endpoint *endpoint,

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/scan.h"
+#include "net/retry.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 /* Amazon takes requests that are up to 15 minutes off; less than a minute is not worth correcting.
  */
 #define SKEW_MIN_SECS 60
-#define WAIT_MAX_SECS 3600
+/* More often than that no bucket moves: two servers contradict each other. */
+#define REGION_CHANGES_MAX 3
 #define YEAR_MIN 2000
 #define YEAR_MAX 2199
 #define WORD_MAX 64
@@ -41,6 +43,11 @@ static void keep_region(struct s3_client *client, const char *bucket, const char
         client->bucket[0] = '\0';
 }
 
+static bool is_known(const struct s3_client *client, const char *bucket)
+{
+    return strcmp(client->bucket, bucket) == 0 && client->region[0] != '\0';
+}
+
 /* The header is there whatever the status: also on "forbidden" and "moved". */
 static bool ask_region(struct s3_client *client, const char *bucket)
 {
@@ -62,8 +69,10 @@ static bool ask_region(struct s3_client *client, const char *bucket)
     };
     http_perform(client->http, &request, &response);
     bool is_told = s3_region_is_valid(response.bucket_region);
-    if (is_told)
+    if (is_told) {
         keep_region(client, bucket, response.bucket_region);
+        client->region_changes = 0;
+    }
     http_response_free(&response);
     return is_told;
 }
@@ -71,7 +80,7 @@ static bool ask_region(struct s3_client *client, const char *bucket)
 /* Other stores than Amazon's have one region, which most do not even look at. */
 static const char *find_region(struct s3_client *client, const char *bucket, const char *told)
 {
-    if (strcmp(client->bucket, bucket) == 0 && client->region[0] != '\0')
+    if (is_known(client, bucket))
         return client->region;
     if (told != NULL && told[0] != '\0')
         return told;
@@ -112,14 +121,9 @@ static bool has_code(const struct http_response *response, const char *code)
     return strcmp(told, code) == 0;
 }
 
-static unsigned wait_of(const struct http_response *response)
+static int64_t server_now_secs(const struct s3_client *client)
 {
-    struct scan scan = scan_over(response->retry_after, strlen(response->retry_after));
-    uint64_t secs;
-
-    if (!scan_u64(&scan, &secs) || scan.at != scan.end)
-        return 0;
-    return secs < WAIT_MAX_SECS ? (unsigned)secs : WAIT_MAX_SECS;
+    return (int64_t)(clock_ns(CLOCK_REALTIME) / NS_PER_SEC) + client->clock_ahead_secs;
 }
 
 /* True: the clocks were further apart than we knew. A date of another age is not believed. */
@@ -131,11 +135,10 @@ static bool learn_clock(struct s3_client *client, const struct http_response *re
     if (end == NULL || parts.tm_year < YEAR_MIN - 1900 || parts.tm_year > YEAR_MAX - 1900)
         return false;
     int64_t server_secs = timegm(&parts);
-    int64_t ahead = server_secs - (int64_t)(clock_ns(CLOCK_REALTIME) / NS_PER_SEC);
-    int64_t change = ahead - client->clock_ahead_secs;
+    int64_t change = server_secs - server_now_secs(client);
     if (change > -SKEW_MIN_SECS && change < SKEW_MIN_SECS)
         return false;
-    client->clock_ahead_secs = ahead;
+    client->clock_ahead_secs += change;
     return true;
 }
 
@@ -152,21 +155,42 @@ static bool learn_region(struct s3_client *client, const char *bucket, const cha
     }
     if (!s3_region_is_valid(region) || strcmp(region, used) == 0)
         return false;
+    if (!is_known(client, bucket))
+        client->region_changes = 0;
+    if (client->region_changes == REGION_CHANGES_MAX)
+        return false;
+    client->region_changes++;
     keep_region(client, bucket, region);
     return true;
 }
 
-static bool is_passing(int status)
+/* 409: somebody else was writing the same object. */
+static bool is_passing(const struct http_response *response)
 {
-    return status == 408 || status == 425 || status == 429 || status >= 500;
+    int status = response->status;
+
+    if (status == 409)
+        return has_code(response, "OperationAborted") ||
+               has_code(response, "ConditionalRequestConflict");
+    return status == 408 || status == 425 || status == 429 || (status >= 500 && status != 501) ||
+           has_code(response, "RequestTimeout");
+}
+
+/* An error page without an end is an error all the same; a success with one is no answer of S3's.
+ */
+static bool is_judged_by_status(const struct http_response *response)
+{
+    return response->failure == HTTP_ANSWERED ||
+           (response->failure == HTTP_TOO_LARGE && response->status >= 300);
 }
 
 static enum s3_outcome outcome_of(struct s3_client *client, const char *bucket, const char *region,
                                   const struct http_response *response)
 {
-    if (response->failure == HTTP_BAD_CERTIFICATE || response->failure == HTTP_BAD_URL)
+    if (response->failure == HTTP_BAD_URL)
         return S3_REFUSED;
-    if (response->failure != HTTP_ANSWERED)
+    /* Bad certificates too: clocks are set and authorities installed while a job runs. */
+    if (!is_judged_by_status(response))
         return S3_TRY_AGAIN;
     if (response->status == 200 || response->status == 201)
         return S3_STORED;
@@ -174,8 +198,7 @@ static enum s3_outcome outcome_of(struct s3_client *client, const char *bucket, 
         return S3_EXPIRED;
     if (has_code(response, "RequestTimeTooSkewed"))
         return learn_clock(client, response) ? S3_TRY_AGAIN : S3_REFUSED;
-    if (learn_region(client, bucket, region, response) || is_passing(response->status) ||
-        has_code(response, "RequestTimeout"))
+    if (learn_region(client, bucket, region, response) || is_passing(response))
         return S3_TRY_AGAIN;
     return S3_REFUSED;
 }
@@ -185,7 +208,7 @@ static void describe(const struct http_response *response, char *out, size_t siz
 {
     char code[WORD_MAX];
 
-    if (response->failure != HTTP_ANSWERED) {
+    if (!is_judged_by_status(response)) {
         snprintf(out, size, "%s", response->problem);
         return;
     }
@@ -228,10 +251,12 @@ static void send_signed(struct s3_client *client, const struct s3_uri *uri,
     http_perform(client->http, &request, &response);
     *ret_result = (struct s3_result){
         .outcome = outcome_of(client, uri->bucket, target->region, &response),
-        .wait_secs = wait_of(&response),
+        .wait_secs = retry_after_secs(response.retry_after, (uint64_t)server_now_secs(client)),
         .status = response.status,
     };
-    if (ret_result->outcome != S3_STORED)
+    if (ret_result->outcome == S3_STORED)
+        client->region_changes = 0;
+    else
         describe(&response, ret_result->problem, sizeof ret_result->problem);
     http_response_free(&response);
 }
@@ -242,14 +267,14 @@ void s3_client_put(struct s3_client *client, const struct s3_uri *uri, const cha
 {
     struct s3_target target;
     struct s3_signed signature;
-    int64_t now_secs = (int64_t)(clock_ns(CLOCK_REALTIME) / NS_PER_SEC) + client->clock_ahead_secs;
 
     if (s3_target_make(uri, find_region(client, uri->bucket, region), client->endpoint, &target) <
         0) {
         refuse(ret_result, "the bucket, the region or the endpoint cannot be part of an address");
         return;
     }
-    if (s3_sign_put(&target, credentials, (uint64_t)now_secs, body, size, &signature) < 0)
+    if (s3_sign_put(&target, credentials, (uint64_t)server_now_secs(client), body, size,
+                    &signature) < 0)
         refuse(ret_result, "the credentials hold bytes that cannot be sent");
     else
         send_signed(client, uri, &target, &signature, body, size, ret_result);

@@ -24,6 +24,7 @@ struct s3_client {
     /* Learned. A region that was only guessed is not kept. */
     char bucket[S3_BUCKET_MAX];
     char region[S3_REGION_MAX];
+    unsigned region_changes;  /* in a row, with nothing stored in between */
     int64_t clock_ahead_secs; /* of the server's clock; what we sign with is corrected by it */
 };
 

@@ -1,8 +1,10 @@
 #include "net/sentinel.h"
 
 #include "base/scan.h"
+#include "net/secret.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,8 @@
 
 #define SECS_PER_MINUTE 60
 #define SECS_PER_HOUR 3600
+/* Ours have three. */
+#define DEPTH_MAX 32
 
 void sentinel_run_wipe(struct sentinel_run *run)
 {
@@ -69,6 +73,51 @@ bool sentinel_parse_time(const char *text, uint64_t *ret_secs)
 }
 
 /* --- answers --- */
+
+static void set_up_json(void)
+{
+    json_set_alloc_funcs(secret_malloc, secret_free);
+}
+
+/* Keys, and the answer that they came in, are in jansson's buffers too. */
+static void wipe_json_when_freed(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, set_up_json);
+}
+
+/*
+ * Whether brackets are nested no deeper than the parser can follow on the stack of a thread:
+ * jansson stops at 2048, and has used 170 KiB by then.
+ */
+static bool is_shallow(const char *text, size_t size)
+{
+    bool in_string = false;
+    int depth = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+        if (c == '"')
+            in_string = !in_string;
+        else if (in_string && c == '\\')
+            i++;
+        else if (!in_string && (c == '[' || c == '{') && ++depth > DEPTH_MAX)
+            return false;
+        else if (!in_string && (c == ']' || c == '}'))
+            depth--;
+    }
+    return true;
+}
+
+/* NULL when it is no object that we could work with. */
+static json_t *load(const void *answer, size_t size)
+{
+    wipe_json_when_freed();
+    if (size > SENTINEL_ANSWER_MAX || !is_shallow(answer, size))
+        return NULL;
+    return json_loadb(answer, size, 0, NULL);
+}
 
 /* A text that fits, and has nothing in it that could end a header line or a path. */
 static bool take_text(const json_t *object, const char *key, char *out, size_t size)
@@ -134,7 +183,7 @@ static void take_prefix(const json_t *object, struct sentinel_run *run)
 /* A run without a place to upload to is one all the same: its data goes with its end. */
 int sentinel_parse_run(const void *answer, size_t size, struct sentinel_run *ret_run)
 {
-    json_t *object = json_loadb(answer, size, 0, NULL);
+    json_t *object = load(answer, size);
     struct sentinel_run run = {0};
 
     bool is_run = json_is_object(object) && take_text(object, "run_id", run.id, sizeof run.id) &&
@@ -152,7 +201,7 @@ int sentinel_parse_run(const void *answer, size_t size, struct sentinel_run *ret
 
 int sentinel_parse_credentials(const void *answer, size_t size, struct sentinel_run *run)
 {
-    json_t *object = json_loadb(answer, size, 0, NULL);
+    json_t *object = load(answer, size);
     struct sentinel_run renewed = *run;
 
     bool is_fine = json_is_object(object) && take_credentials(object, &renewed);
@@ -206,7 +255,7 @@ static json_t *inline_data(const struct sentinel_end *end, enum sentinel_dialect
     sodium_bin2base64(text, size, end->csv_gzip, end->csv_gzip_size,
                       sodium_base64_VARIANT_ORIGINAL);
     json_t *value = json_string(text);
-    free(text);
+    secret_free(text);
     return value;
 }
 
@@ -244,14 +293,15 @@ static bool fill_end(json_t *object, const struct sentinel_end *end, enum sentin
 int sentinel_end_body(const struct sentinel_end *end, enum sentinel_dialect dialect,
                       struct buf *out)
 {
+    wipe_json_when_freed();
     json_t *object = json_object();
     char *text =
         object != NULL && fill_end(object, end, dialect) ? json_dumps(object, JSON_COMPACT) : NULL;
 
     if (text != NULL)
-        buf_text(out, text);
+        secret_buf_bytes(out, text, strlen(text));
     bool is_whole = text != NULL && !out->overflow;
-    free(text);
+    secret_free(text);
     json_decref(object);
     return is_whole ? 0 : -ENOMEM;
 }

@@ -1,6 +1,7 @@
 /*
  * What the API says and wants to hear: reading its answers and making the body that ends a run.
- * Pure. Two dialects exist in the field; see docs/streaming.md.
+ * Pure, but that the first call makes jansson wipe all memory before it is freed: no other thread
+ * may be using jansson then. Two dialects exist in the field; see docs/streaming.md.
  */
 #ifndef NET_SENTINEL_H
 #define NET_SENTINEL_H
@@ -13,6 +14,8 @@
 
 #define SENTINEL_ID_MAX 256
 #define SENTINEL_PREFIX_MAX 1024
+/* Larger answers are none. */
+#define SENTINEL_ANSWER_MAX ((size_t)256 * 1024)
 
 enum sentinel_dialect { SENTINEL_SPECIFIED, SENTINEL_DEPLOYED };
 
@@ -52,7 +55,7 @@ struct sentinel_end {
     size_t csv_size;
 };
 
-/* 0 or -ENOMEM. */
+/* 0 or -ENOMEM. What `out` grows out of is wiped; secret_buf_free() does that to the rest. */
 int sentinel_end_body(const struct sentinel_end *end, enum sentinel_dialect dialect,
                       struct buf *out);
 

@@ -2,7 +2,8 @@
  * Our S3 client for the tests to drive.
  *
  * s3tool ENDPOINT REGION_ENDPOINT LIMIT_MS: "-" is none, 0 the client's own limits. Credentials are
- * S3TOOL_ACCESS_KEY, S3TOOL_SECRET_KEY and S3TOOL_TOKEN. Reads one command a line:
+ * S3TOOL_ACCESS_KEY, S3TOOL_SECRET_KEY and S3TOOL_TOKEN; S3TOOL_LINGER_SECS is how long it stays
+ * when HTTP has been closed. Reads one command a line:
  *
  *   put URI REGION FILE    the file as it is; the first two are hexadecimal, "-" is empty
  *   pack URI REGION FILE   the file, compressed
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FILE_SIZE_MAX ((size_t)64 << 20)
 #define LIMITS_MAX 256
@@ -189,5 +191,8 @@ int main(int argc, char **argv)
     free(line);
     s3_credentials_wipe(&credentials);
     http_close(http);
+    const char *linger = getenv("S3TOOL_LINGER_SECS");
+    if (linger != NULL)
+        sleep((unsigned)strtoul(linger, NULL, 10));
     return 0;
 }

@@ -5,7 +5,8 @@
         ...
         s3.puts[0].body
 
-Objects are kept in memory: `puts` has every one that was stored, in order, so that duplicates show.
+Objects are kept in memory: `puts` has every one that was stored, in order, so that duplicates show;
+`objects` is what a bucket would hold now, and `confirmed` has the keys whose sender was told.
 Signatures are worked out anew with botocore's code from what was received, in a process of its own
 (this file, run by a Python that has botocore): the tests may run under one that has not. Both
 styles of addresses are served: path-style below `base`, and Amazon's by their host names.
@@ -125,9 +126,10 @@ class Refusal(Exception):
 
 # --- one connection ---
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Misbehaviour(http.server.BaseHTTPRequestHandler):
+    """What any server can do wrong, whatever was asked; its owner names these modes in a plan."""
+
     protocol_version = "HTTP/1.1"
-    server_version = "AmazonS3"
     sys_version = ""
 
     def log_message(self, *_):
@@ -136,6 +138,60 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def setup(self):
         super().setup()
         self.connection.settimeout(PATIENCE)
+
+    def reply(self, status, body=b"", headers=None, size=None):
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) if size is None else size))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def mode_redirect(self, asked, location, status=307):
+        self.reply(status, headers={"Location": location})
+
+    def mode_hang(self, asked):
+        self.wait()
+
+    def mode_hang_in_body(self, asked, status=200):
+        self.reply(status, b"<half", size=1000)
+        self.wait()
+
+    def mode_garbage(self, asked, data=b"\x00\xff\x16\x03 no HTTP at all\r\n\r\n"):
+        self.wfile.write(data)
+        self.close_connection = True
+
+    def mode_endless(self, asked, status=200):
+        self.send_response(status)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.pour(b"<endless/>" * 1000)
+
+    def mode_endless_headers(self, asked):
+        self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        self.pour(b"X-More: and more\r\n" * 100)
+
+    def mode_reset(self, asked):
+        """Without a goodbye: http.server's own way of closing says one."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        self.close_connection = True
+        os.close(self.connection.detach())
+
+    def pour(self, data):
+        deadline = time.monotonic() + PATIENCE
+        with contextlib.suppress(OSError):
+            while time.monotonic() < deadline:
+                self.wfile.write(data)
+        self.close_connection = True
+
+    def wait(self):
+        self.server.owner.is_closing.wait(PATIENCE)
+        self.close_connection = True
+
+
+class Handler(Misbehaviour):
+    server_version = "AmazonS3"
 
     def date_time_string(self, timestamp=None):
         return email.utils.formatdate(self.server.s3.now() if timestamp is None else timestamp, usegmt=True)
@@ -207,6 +263,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refusal(403, "SignatureDoesNotMatch", CanonicalRequest=canonical, StringToSign=to_sign,
                           SignatureProvided=given)
 
+    def check_expiry(self, access_key):
+        """As S3 does: the answer has the token in it."""
+        if access_key in self.server.s3.expired:
+            raise Refusal(self.server.s3.expired[access_key], "ExpiredToken",
+                          **{"Token-0": self.headers.get("x-amz-security-token", "")})
+
     def check_token(self, account):
         given = self.headers.get("x-amz-security-token", "")
         if given != account.token:
@@ -236,18 +298,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.check_headers(signed.split(";"))
         self.check_signature(target, account, region, signed.split(";"), given)
         self.check_token(account)
+        self.check_expiry(access_key)
         return bucket, key
 
     # -- answers --
-
-    def reply(self, status, body=b"", headers=None, size=None):
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body) if size is None else size))
-        self.end_headers()
-        self.wfile.write(body)
-        self.wfile.flush()
 
     def refuse(self, refusal, headers=None):
         self.reply(refusal.status, refusal.body(), {"Content-Type": "application/xml", **refusal.headers,
@@ -261,7 +315,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.refuse(refusal)
             return
         put = Put(bucket, key, body, self.headers)
-        mode, arguments = self.server.s3.next_mode()
+        mode, arguments = self.server.s3.next_mode(key)
         getattr(self, f"mode_{mode}")(put, **arguments)
 
     def do_HEAD(self):
@@ -279,6 +333,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def mode_store(self, put, status=200):
         self.store(put)
         self.reply(status, headers={"ETag": f'"{hashlib.md5(put.body).hexdigest()}"'})
+        self.server.s3.confirmed.append((put.bucket, put.key))
+
+    def mode_slow(self, put, delay):
+        self.server.s3.is_closing.wait(delay)
+        self.mode_store(put)
 
     def mode_busy(self, put, status=503, retry_after=None, code="SlowDown"):
         self.refuse(Refusal(status, code),
@@ -297,34 +356,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def mode_moved(self, put, region, status=301):
         self.refuse(Refusal(status, "PermanentRedirect", {"x-amz-bucket-region": region}))
 
-    def mode_redirect(self, put, location, status=307):
-        self.reply(status, headers={"Location": location})
-
-    def mode_hang(self, put):
-        self.wait()
-
-    def mode_hang_in_body(self, put, status=200):
-        self.reply(status, b"<half", size=1000)
-        self.wait()
-
     def mode_truncated(self, put, status=200):
         self.store(put)
         self.reply(status, b"<half", size=1000)
         self.close_connection = True
-
-    def mode_garbage(self, put, data=b"\x00\xff\x16\x03 no HTTP at all\r\n\r\n"):
-        self.wfile.write(data)
-        self.close_connection = True
-
-    def mode_endless(self, put, status=200):
-        self.send_response(status)
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.pour(b"<endless/>" * 1000)
-
-    def mode_endless_headers(self, put):
-        self.wfile.write(b"HTTP/1.1 200 OK\r\n")
-        self.pour(b"X-More: and more\r\n" * 100)
 
     def mode_closed(self, put, stored=True):
         """The client cannot know whether the object is there."""
@@ -332,56 +367,44 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.store(put)
         self.close_connection = True
 
-    def mode_reset(self, put):
-        """Without a goodbye: http.server's own way of closing says one."""
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        self.close_connection = True
-        os.close(self.connection.detach())
-
-    def pour(self, data):
-        deadline = time.monotonic() + PATIENCE
-        with contextlib.suppress(OSError):
-            while time.monotonic() < deadline:
-                self.wfile.write(data)
-        self.close_connection = True
-
-    def wait(self):
-        self.server.s3.is_closing.wait(PATIENCE)
-        self.close_connection = True
-
 
 # --- the server ---
 
 class Listener(http.server.ThreadingHTTPServer):
+    """Its `owner` has `tls`, `faults` and `is_closing`."""
+
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128
 
     def finish_request(self, request, client_address):
         """TLS begins on the connection's own thread: a client that says nothing holds no one up."""
         with contextlib.suppress(OSError):
-            if self.s3.tls is not None:
+            if self.owner.tls is not None:
                 request.settimeout(PATIENCE)
-                request = self.s3.tls.wrap_socket(request, server_side=True)
+                request = self.owner.tls.wrap_socket(request, server_side=True)
             super().finish_request(request, client_address)
-            if self.s3.tls is not None:
+            if self.owner.tls is not None:
                 request.close()
 
     def handle_error(self, request, client_address):
         """Clients that go away in the middle are what the tests are about."""
         if not isinstance(sys.exc_info()[1], OSError):
-            self.s3.faults.append(repr(sys.exc_info()[1]))
+            self.owner.faults.append(repr(sys.exc_info()[1]))
 
 
 class S3Server:
     """
     `tls` is an ssl.SSLContext for HTTPS. What a test may change while it runs: `accounts` (access key
-    to Account), `regions` (of buckets), `region` (of all others), `tells_region` (whether the header is
-    sent), `clock_offset_secs`, and the answers to come (plan). `faults` are the server's own mistakes.
+    to Account), `expired` (access key to the status that says so), `regions` (of buckets), `region` (of
+    all others), `tells_region` (whether the header is sent), `clock_offset_secs`, and the answers to come
+    (plan, otherwise). `faults` are the server's own mistakes.
     """
 
     def __init__(self, access_key="AKIDEXAMPLE", secret_key="secret", token="", region="eu-west-3",
                  base="", tls=None):
         self.accounts = {access_key: Account(secret_key, token)}
+        self.expired = {}
         self.region = region
         self.regions = {}
         self.tells_region = True
@@ -390,12 +413,15 @@ class S3Server:
         self.clock_offset_secs = 0
         self.requests = []
         self.puts = []
+        self.confirmed = []
         self.faults = []
         self.is_closing = threading.Event()
-        self.modes = collections.deque()
+        self.modes = []
+        self.modes_lock = threading.Lock()
+        self.last_mode = ("store", {})
         self.verifier = shared_verifier()
         self.listener = Listener(("127.0.0.1", 0), Handler)
-        self.listener.s3 = self
+        self.listener.s3 = self.listener.owner = self
         self.thread = threading.Thread(target=self.listener.serve_forever, kwargs={"poll_interval": 0.02})
         self.thread.start()
 
@@ -412,16 +438,31 @@ class S3Server:
     def heads(self):
         return [request.target for request in self.requests if request.method == "HEAD"]
 
-    def plan(self, mode, times=1, **arguments):
-        """The next `times` good PUTs are answered so; after what was planned, all are stored."""
-        assert hasattr(Handler, f"mode_{mode}"), mode
-        self.modes.extend([(mode, arguments)] * times)
+    @property
+    def objects(self):
+        """(bucket, key) to the body, as of now."""
+        return {(put.bucket, put.key): put.body for put in list(self.puts)}
 
-    def next_mode(self):
-        try:
-            return self.modes.popleft()
-        except IndexError:
-            return "store", {}
+    def plan(self, mode, times=1, key=None, **arguments):
+        """
+        The next `times` good PUTs (of keys that end with `key`) are answered so; after what was planned,
+        all are stored.
+        """
+        assert hasattr(Handler, f"mode_{mode}"), mode
+        self.modes.extend([(mode, arguments, key)] * times)
+
+    def otherwise(self, mode, **arguments):
+        """From now on this is the answer to what nothing was planned for."""
+        assert hasattr(Handler, f"mode_{mode}"), mode
+        self.last_mode = (mode, arguments)
+
+    def next_mode(self, stored_key):
+        with self.modes_lock:
+            for at, (mode, arguments, key) in enumerate(self.modes):
+                if key is None or stored_key.endswith(key.encode()):
+                    del self.modes[at]
+                    return mode, arguments
+        return self.last_mode
 
     def now(self):
         return time.time() + self.clock_offset_secs

@@ -2,12 +2,14 @@
  * HTTP against a server of the test's own on the loopback, which says exactly the bytes it is told
  * to. Skipped where there is no libcurl.
  */
-#include "scratch.h"
+#include "memory_search.h"
 
+#include "base/clock.h"
 #include "net/http.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -176,6 +178,7 @@ static void test_an_answer_has_status_body_and_headers(void **state)
     ask((struct http_request){.headers = (const char *const[]){"X-One: 1", "X-Two: b c", NULL}});
     assert_int_equal(response.failure, HTTP_ANSWERED);
     assert_int_equal(response.status, 503);
+    assert_string_equal(response.problem, "");
     assert_string_equal(response.retry_after, "17");
     assert_string_equal(response.bucket_region, "eu-west-1");
     assert_string_equal(response.date, "Sun, 15 Nov 2026 07:00:00 GMT");
@@ -244,7 +247,7 @@ static void test_an_answer_has_a_maximum(void **state)
         "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n0123456789012345678901234567890123");
     ask((struct http_request){.response_max = 16});
     assert_int_equal(response.failure, HTTP_TOO_LARGE);
-    assert_int_equal(response.status, 0);
+    assert_int_equal(response.status, 200);
     assert_true(response.problem[0] != '\0');
 }
 
@@ -275,6 +278,103 @@ static void test_silence_is_not_waited_for(void **state)
     start_server("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nand then", 49, true);
     ask((struct http_request){.total_ms = 150});
     assert_int_equal(response.failure, HTTP_TIMED_OUT);
+}
+
+static void *hurry_later(void *unused)
+{
+    (void)unused;
+    usleep(100000);
+    http_hurry(http, clock_monotonic_ns());
+    return NULL;
+}
+
+static void test_a_request_under_way_is_cut_off(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    start_server("", 0, true);
+    uint64_t begin_ns = clock_monotonic_ns();
+    assert_int_equal(pthread_create(&thread, NULL, hurry_later, NULL), 0);
+    ask((struct http_request){.url = NULL});
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(response.failure, HTTP_TIMED_OUT);
+    assert_true(response.problem[0] != '\0');
+    /* The request's own limit is 20 s. */
+    assert_true(clock_monotonic_ns() - begin_ns < 5 * NS_PER_SEC);
+}
+
+/* Those that were done before keep their answers. */
+static void test_only_what_is_under_way_is_cut_off(void **state)
+{
+    struct http_request requests[2];
+    struct http_response responses[2] = {0};
+
+    (void)state;
+    start_server("", 0, true);
+    struct scratch_path target = url("/");
+    for (size_t i = 0; i < 2; i++)
+        requests[i] = (struct http_request){.method = "GET",
+                                            .url = i == 0 ? "http://127.0.0.1:1/" : target.text,
+                                            .connect_ms = 20000,
+                                            .total_ms = 20000,
+                                            .response_max = 10,
+                                            .no_proxy = true};
+    uint64_t begin_ns = clock_monotonic_ns();
+    http_hurry(http, begin_ns + 300 * NS_PER_MS);
+    http_perform_all(http, requests, responses, 2);
+    uint64_t taken_ns = clock_monotonic_ns() - begin_ns;
+    assert_true(taken_ns >= 300 * NS_PER_MS && taken_ns < 5 * NS_PER_SEC);
+    assert_int_equal(responses[0].failure, HTTP_NO_CONNECTION);
+    assert_int_equal(responses[1].failure, HTTP_TIMED_OUT);
+    for (size_t i = 0; i < 2; i++)
+        http_response_free(&responses[i]);
+}
+
+static int listen_without_waiting(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    assert_true(listener >= 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(listener, 16), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+    port = ntohs(address.sin_port);
+    return listener;
+}
+
+static void test_after_the_deadline_nothing_is_begun(void **state)
+{
+    (void)state;
+    if (http == NULL)
+        skip();
+    int listener = listen_without_waiting();
+    http_hurry(http, clock_monotonic_ns());
+    ask((struct http_request){.url = NULL});
+    assert_int_equal(response.failure, HTTP_TIMED_OUT);
+    assert_int_equal(response.status, 0);
+    assert_true(response.problem[0] != '\0');
+    assert_int_equal(accept(listener, NULL, NULL), -1);
+    assert_int_equal(errno, EAGAIN);
+    close(listener);
+}
+
+static void test_before_the_deadline_all_is_as_ever(void **state)
+{
+    (void)state;
+    answer_with("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none");
+    http_hurry(http, clock_monotonic_ns() + 100 * NS_PER_SEC);
+    ask((struct http_request){.url = NULL});
+    assert_int_equal(response.failure, HTTP_ANSWERED);
+    http_hurry(http, clock_monotonic_ns());
+    ask((struct http_request){.url = NULL});
+    assert_int_equal(response.failure, HTTP_TIMED_OUT);
+    http_hurry(http, 0);
+    ask((struct http_request){.url = NULL});
+    assert_int_equal(response.failure, HTTP_ANSWERED);
+    assert_body("one");
 }
 
 static void test_nobody_there(void **state)
@@ -331,6 +431,43 @@ static void test_many_at_once_take_as_long_as_one(void **state)
     }
 }
 
+/* In many pieces, so that the buffer grows, and moves, with the secret in it. */
+#define SECRET_BODY_SIZE 300000
+enum { SENT, RECEIVED };
+
+/* An answer of a good size with a secret in it; the server alone keeps it. */
+static void answer_with_a_secret(void)
+{
+    static char answer[SECRET_BODY_SIZE + 100];
+    int head = snprintf(answer, sizeof answer, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n",
+                        SECRET_BODY_SIZE);
+
+    memset(answer + head, '.', SECRET_BODY_SIZE);
+    needle_write(RECEIVED, answer + head + 10);
+    start_server(answer, (size_t)head + SECRET_BODY_SIZE, false);
+    sodium_memzero(answer, sizeof answer);
+}
+
+/* Of what is sent nothing stays, of what is received only the response, until it is freed. */
+static void test_secrets_are_wiped(void **state)
+{
+    static char header[64] = "Authorization: ";
+
+    (void)state;
+    skip_under_sanitizers();
+    answer_with_a_secret();
+    needle_write(SENT, header + strlen("Authorization: "));
+    ask((struct http_request){.headers = (const char *const[]){header, NULL},
+                              .response_max = 2 * SECRET_BODY_SIZE});
+    assert_int_equal(response.failure, HTTP_ANSWERED);
+    assert_int_equal(response.body.size, SECRET_BODY_SIZE);
+    sodium_memzero(header, sizeof header);
+    assert_int_equal(needle_copies(SENT), 0);
+    assert_int_equal(needle_copies(RECEIVED), 1);
+    http_response_free(&response);
+    assert_int_equal(needle_copies(RECEIVED), 0);
+}
+
 static void test_a_response_can_be_used_again(void **state)
 {
     (void)state;
@@ -355,9 +492,14 @@ int main(void)
         TEST(test_half_an_answer_is_none),
         TEST(test_garbage_is_no_answer),
         TEST(test_silence_is_not_waited_for),
+        TEST(test_a_request_under_way_is_cut_off),
+        TEST(test_only_what_is_under_way_is_cut_off),
+        TEST(test_after_the_deadline_nothing_is_begun),
+        TEST(test_before_the_deadline_all_is_as_ever),
         TEST(test_nobody_there),
         TEST(test_only_http_is_spoken),
         TEST(test_many_at_once_take_as_long_as_one),
+        TEST(test_secrets_are_wiped),
         TEST(test_a_response_can_be_used_again),
     };
 

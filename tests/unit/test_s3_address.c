@@ -149,6 +149,29 @@ static void test_objects_at_aws(void **state)
     CHECK(places);
 }
 
+static void test_every_partition_has_its_domain(void **state)
+{
+    static const char *const hosts[][2] = {
+        {"us-gov-west-1", "s3.us-gov-west-1.amazonaws.com"},
+        {"us-iso-east-1", "s3.us-iso-east-1.c2s.ic.gov"},
+        {"us-isob-east-1", "s3.us-isob-east-1.sc2s.sgov.gov"},
+        {"us-isof-south-1", "s3.us-isof-south-1.csp.hci.ic.gov"},
+        {"eu-isoe-west-1", "s3.eu-isoe-west-1.cloud.adc-e.uk"},
+        {"eusc-de-east-1", "s3.eusc-de-east-1.amazonaws.eu"},
+        {"us-isolated-1", "s3.us-isolated-1.amazonaws.com"},
+        {"cnx", "s3.cnx.amazonaws.com"},
+        {"eusc", "s3.eusc.amazonaws.com"},
+    };
+    struct s3_target target;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        struct s3_uri uri = {.bucket = "my.bucket", .key = "k"};
+        assert_int_equal(s3_target_make(&uri, hosts[i][0], NULL, &target), 0);
+        assert_string_equal(target.host, hosts[i][1]);
+    }
+}
+
 static void test_buckets_that_are_no_dns_label_go_into_the_path(void **state)
 {
     static const char host[] = "s3.us-east-1.amazonaws.com";
@@ -357,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_buckets_that_cannot_be),
         cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_objects_at_aws),
+        cmocka_unit_test(test_every_partition_has_its_domain),
         cmocka_unit_test(test_buckets_that_are_no_dns_label_go_into_the_path),
         cmocka_unit_test(test_objects_below_an_endpoint),
         cmocka_unit_test(test_paths_are_encoded_once),

@@ -89,7 +89,7 @@ static void test_rows_come_out_as_they_went_in(void **state)
     assert_int_equal(second.rows, 1);
     assert_batch(&first, "1,2\n3,4\n");
     assert_batch(&second, "5,6\n");
-    assert_int_equal(spool.rows, 3);
+    assert_int_equal(spool_rows(&spool), 3);
 }
 
 static void test_the_file_has_what_was_not_confirmed(void **state)
@@ -112,7 +112,7 @@ static void test_the_file_has_what_was_not_confirmed(void **state)
     spool_cut(&spool, &batch[2]);
     spool_release(&spool, &batch[2]);
     assert_file(HEADER);
-    assert_int_equal(spool.rows, 0);
+    assert_int_equal(spool_rows(&spool), 0);
     append("4\n");
     spool_cut(&spool, &batch[0]);
     assert_batch(&batch[0], "4\n");
@@ -196,7 +196,7 @@ static void test_held_rows_go_to_the_file_when_there_is_room_again(void **state)
     assert_int_equal(batch.rows, 3);
     assert_batch(&batch, "1\n2\n3\n");
     spool_release(&spool, &batch);
-    assert_int_equal(spool.rows, 0);
+    assert_int_equal(spool_rows(&spool), 0);
 }
 
 static void test_what_is_held_at_the_end_is_left_in_the_file(void **state)
@@ -233,6 +233,78 @@ static void test_beyond_the_memory_rows_are_counted_as_lost(void **state)
     limit_files(RLIM_INFINITY);
 }
 
+/* As if so much were in the file: a hole, for us. */
+static void fill_file(uint64_t left)
+{
+    uint64_t added = SPOOL_FILE_MAX - left - (spool.file.end - spool.file.begin);
+
+    spool.file.end += added;
+    spool.file.rows++;
+    spool.file.uncut_rows++;
+}
+
+static void test_the_file_has_a_maximum(void **state)
+{
+    struct spool_batch batch;
+    unsigned kept = 0;
+
+    (void)state;
+    fill_file(6);
+    assert_true(append("1\n"));
+    assert_true(append("2\n"));
+    assert_true(append("3\n"));
+    assert_int_equal(spool.file.end - spool.file.begin, SPOOL_FILE_MAX);
+    /* Beyond it memory is used, and then they are lost. */
+    while (kept < HELD_MAX && append("0123456789abcdef\n"))
+        kept++;
+    assert_int_equal(kept, HELD_MAX / 17);
+    assert_int_equal(spool.lost_rows, 1);
+    assert_int_equal(spool.file.end - spool.file.begin, SPOOL_FILE_MAX);
+    /* When the file was delivered there is room for all of them. */
+    assert_true(spool_cut(&spool, &batch));
+    assert_false(batch.is_held);
+    spool_release(&spool, &batch);
+    assert_true(append("last\n"));
+    assert_int_equal(spool.memory.size, 0);
+    assert_int_equal(spool.file.end, strlen(HEADER) + kept * 17 + strlen("last\n"));
+    assert_int_equal(spool.lost_rows, 1);
+}
+
+static void test_what_was_delivered_counts_only_where_it_takes_room(void **state)
+{
+    struct spool_batch batch;
+
+    (void)state;
+    append("11\n");
+    spool_cut(&spool, &batch);
+    append("22\n");
+    spool_release(&spool, &batch);
+    if (spool.has_no_holes)
+        skip();
+    spool.file.end = spool.file.begin + SPOOL_FILE_MAX - 4;
+    append("3\n");
+    assert_int_equal(spool.memory.size, 0);
+    spool.has_no_holes = true;
+    append("4\n");
+    assert_int_equal(spool.memory.size, 2);
+    spool.has_no_holes = false;
+    append("5\n");
+    assert_int_equal(spool.file.end - spool.file.begin, SPOOL_FILE_MAX);
+    assert_int_equal(spool.memory.size, 2);
+}
+
+/* In the end they are few, and nobody comes to take them away. */
+static void test_the_end_goes_beyond_the_maximum(void **state)
+{
+    (void)state;
+    fill_file(0);
+    append("1\n");
+    assert_int_equal(spool.memory.size, 2);
+    spool_settle(&spool);
+    assert_int_equal(spool.memory.size, 0);
+    assert_int_equal(spool.file.end - spool.file.begin, SPOOL_FILE_MAX + 2);
+}
+
 static void test_without_a_folder_all_is_held(void **state)
 {
     struct spool_batch batch;
@@ -247,7 +319,7 @@ static void test_without_a_folder_all_is_held(void **state)
     assert_true(batch.is_held);
     assert_batch(&batch, "1\n2\n");
     spool_release(&spool, &batch);
-    assert_int_equal(spool.rows, 0);
+    assert_int_equal(spool_rows(&spool), 0);
 }
 
 static void test_a_batch_that_does_not_fit_is_told(void **state)
@@ -276,6 +348,9 @@ int main(void)
         TEST(test_held_rows_go_to_the_file_when_there_is_room_again),
         TEST(test_what_is_held_at_the_end_is_left_in_the_file),
         TEST(test_beyond_the_memory_rows_are_counted_as_lost),
+        TEST(test_the_file_has_a_maximum),
+        TEST(test_what_was_delivered_counts_only_where_it_takes_room),
+        TEST(test_the_end_goes_beyond_the_maximum),
         TEST(test_without_a_folder_all_is_held),
         TEST(test_a_batch_that_does_not_fit_is_told),
     };

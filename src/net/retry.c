@@ -1,0 +1,48 @@
+#include "net/retry.h"
+
+#include "base/clock.h"
+#include "base/scan.h"
+
+#include <string.h>
+
+#include <sodium.h>
+
+#define FIRST_NS (NS_PER_SEC / 2)
+#define LAST_NS (60 * NS_PER_SEC)
+#define DOUBLINGS_MAX 7
+#define ASKED_MAX_SECS 300
+
+void retry_later(struct retry *retry, uint64_t now_ns, unsigned wait_secs)
+{
+    unsigned doublings = retry->failures < DOUBLINGS_MAX ? retry->failures : DOUBLINGS_MAX;
+    uint64_t pause_ns = FIRST_NS << doublings;
+    uint64_t asked_ns = wait_secs * NS_PER_SEC;
+
+    if (pause_ns > LAST_NS)
+        pause_ns = LAST_NS;
+    if (pause_ns < asked_ns)
+        pause_ns = asked_ns;
+    /* Up to a quarter more. */
+    pause_ns += (uint64_t)randombytes_uniform((uint32_t)(pause_ns / NS_PER_MS / 4)) * NS_PER_MS;
+    retry->failures++;
+    retry->due_ns = now_ns + pause_ns;
+}
+
+static unsigned capped(uint64_t secs)
+{
+    return secs < ASKED_MAX_SECS ? (unsigned)secs : ASKED_MAX_SECS;
+}
+
+unsigned retry_after_secs(const char *text, uint64_t now_secs)
+{
+    struct scan scan = scan_over(text, strlen(text));
+    struct tm parts = {0};
+    uint64_t secs;
+
+    if (scan_u64(&scan, &secs) && scan.at == scan.end)
+        return capped(secs);
+    if (strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &parts) == NULL)
+        return 0;
+    int64_t when = timegm(&parts);
+    return when > (int64_t)now_secs ? capped((uint64_t)when - now_secs) : 0;
+}

@@ -1,0 +1,59 @@
+/*
+ * Sends rows to the API and S3 on a thread of its own. Rows come from the sampling thread, which
+ * never waits for the network: they go into a spool (a file), and leave it when they were
+ * confirmed. Where no thread can be started, all is sent at the end.
+ *
+ * Every row is delivered once, or saved in a file at the end; see docs/reliability.md.
+ */
+#ifndef NET_UPLOADER_H
+#define NET_UPLOADER_H
+
+#include "net/delivery.h"
+
+#define UPLOADER_MESSAGE_MAX 1024
+
+struct uploader;
+
+/* Texts are borrowed for as long as the uploader lives. */
+struct uploader_options {
+    const char *url;
+    const char *token;
+    const char *s3_endpoint; /* NULL: Amazon's */
+    uint64_t interval_ns;    /* between batches */
+    const char *header;      /* first line of every object, with its end */
+    const char *folder;      /* for the spool and what is left over */
+    const char *other_folder;
+    /* Before the run is registered, on the uploader's thread; may take seconds. May be NULL. */
+    void (*look_around)(void *context, struct http *http);
+    delivery_describe *describe; /* after that, and after uploader_may_register() */
+    void *context;
+};
+
+/* How the run ended. */
+struct uploader_end {
+    bool has_failed;
+    bool has_exit_code;
+    int exit_code;
+    uint64_t deadline_ns; /* monotonic */
+};
+
+/* 0 or -ENOMEM; what else goes wrong is told by messages. */
+int uploader_start(const struct uploader_options *options, struct uploader **ret_uploader);
+
+/* One row with its line end. */
+void uploader_row(struct uploader *uploader, const void *row, size_t size);
+
+/* What `describe` tells is known. Without this the run is registered after a minute, or at its end.
+ */
+void uploader_may_register(struct uploader *uploader);
+
+/* Delivers the rest until the deadline and saves what is left over. */
+void uploader_end(struct uploader *uploader, const struct uploader_end *how);
+
+/* Something to tell the user, each once; NULL when there is nothing. Valid until the next call. */
+const char *uploader_message(struct uploader *uploader);
+
+/* False: its thread is stuck. Nothing was freed, and the process must end with _exit. */
+bool uploader_close(struct uploader *uploader);
+
+#endif
