@@ -13,6 +13,7 @@ _resource_tracker()
         -f|--format) ((i++)) ;;
         --csv-columns) ((i++)) ;;
         -o|--output) ((i++)) ;;
+        --upload-interval) ((i++)) ;;
         -n|--job-name) ((i++)) ;;
         --project-name) ((i++)) ;;
         --stage-name) ((i++)) ;;
@@ -39,6 +40,7 @@ _resource_tracker()
         -f|--format) COMPREPLY=($(compgen -W 'json csv' -- "$word")); return ;;
         --csv-columns) COMPREPLY=($(compgen -W 'basic full' -- "$word")); return ;;
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --upload-interval) COMPREPLY=(); return ;;
         -n|--job-name) COMPREPLY=(); return ;;
         --project-name) COMPREPLY=(); return ;;
         --stage-name) COMPREPLY=(); return ;;
@@ -56,7 +58,7 @@ _resource_tracker()
         --sysfs) COMPREPLY=($(compgen -d -- "$word")); return ;;
     esac
     if [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W '--pid -p --interval -i --config -c --format -f --csv-columns --output -o --quiet --job-name -n --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --no-detect --pss --cgroup --no-gpu --gpu-detail --procfs --sysfs --verbose --host-info --list-metrics --help -h --version -V' -- "$word"))
+        COMPREPLY=($(compgen -W '--pid -p --interval -i --config -c --format -f --csv-columns --output -o --quiet --upload-interval --job-name -n --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --no-detect --pss --cgroup --no-gpu --gpu-detail --procfs --sysfs --verbose --host-info --list-metrics --help -h --version -V' -- "$word"))
     else
         COMPREPLY=($(compgen -c -- "$word"))
     fi

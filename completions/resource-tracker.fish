@@ -7,6 +7,7 @@ complete -c resource-tracker -l format -s f -x -a 'json csv' -d 'json (one objec
 complete -c resource-tracker -l csv-columns -x -a 'basic full' -d 'basic (21 machine-wide columns) or full (with those of the process tree)'
 complete -c resource-tracker -l output -s o -r -F -d 'write samples to FILE, - for standard output; by default standard error with a command, standard output without one'
 complete -c resource-tracker -l quiet -d 'write no samples, not even to --output'
+complete -c resource-tracker -l upload-interval -x -d 'time between uploads when the run is streamed'
 complete -c resource-tracker -l job-name -s n -x -d 'name of the job; stands in every JSON sample'
 complete -c resource-tracker -l project-name -x -d 'project the job belongs to'
 complete -c resource-tracker -l stage-name -x -d 'stage or step of the job'

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     else if (config.action != ACTION_RUN)
         status = show(config.action);
     else
-        status = tracker_run(&config);
+        status = tracker_run(&config, environ);
     config_free(&config);
     return status;
 }

@@ -25,6 +25,7 @@ struct config {
     char *const *command; /* NULL: none */
     pid_t pid;            /* 0: none */
     uint64_t interval_ns;
+    uint64_t upload_interval_ns;
     const char *config_path;
     int format;      /* enum output_format */
     int csv_columns; /* enum csv_columns */

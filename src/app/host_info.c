@@ -1,19 +1,19 @@
 #include "app/host_info.h"
 
+#include "app/host_lookup.h"
 #include "app/show.h"
 #include "app/tracker.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sysroot.h"
 #include "collect/collector.h"
-#include "discover/allocation.h"
 #include "discover/host_facts.h"
 #include "discover/orchestrator.h"
 #include "encode/host_json.h"
 #include "encode/json.h"
 
 #ifdef TRACKER_NET
-#include "discover/cloud.h"
+#include "net/http.h"
 #endif
 
 #include <stdio.h>
@@ -25,19 +25,6 @@
 #define GPU_PATIENCE_NS (3 * NS_PER_SEC)
 /* Long enough to see whether others keep the host busy. */
 #define LOOK_NS (300 * NS_PER_MS)
-#define ENDPOINT_VARIABLE "TRACKER_METADATA_ENDPOINT"
-
-/* Whatever runs now is others'. */
-static void describe_allocation(struct host *host, const struct sysroot *root,
-                                const struct sample *sample)
-{
-    const char *name =
-        allocation_name(allocation_is_confined(root, host->memory_mib),
-                        sample->value[METRIC_CPU_UTILIZATION], (double)sample->per_core_count);
-
-    if (name != NULL)
-        snprintf(host->allocation, sizeof host->allocation, "%s", name);
-}
 
 /* A driver that does not answer leaves it open how many there are. */
 static void describe_gpus(struct host *host, const struct sample *sample)
@@ -65,7 +52,9 @@ static bool describe_by_sample(struct host *host, const struct sysroot *root, bo
     (void)nanosleep(&pause, NULL);
     tick = (struct tick){.now_ns = tick.now_ns + LOOK_NS, .elapsed_ns = LOOK_NS};
     collectors_read(collectors, &tick, &sample);
-    describe_allocation(host, root, &sample);
+    /* Whatever runs now is others'. */
+    host_lookup_allocation(root, sample.value[METRIC_CPU_UTILIZATION],
+                           (double)sample.per_core_count, host);
     /* Only now: a driver that starts keeps a CPU busy. */
     collectors_describe(collectors);
     tick.is_last = true;
@@ -88,8 +77,7 @@ static void describe_cloud(struct host *host)
         log_say("which cloud this is cannot be asked: %s", problem);
         return;
     }
-    const char *endpoint = getenv(ENDPOINT_VARIABLE);
-    cloud_discover(http, endpoint != NULL && endpoint[0] != '\0' ? endpoint : NULL, host);
+    host_lookup_cloud(http, host);
     http_close(http);
 #else
     (void)host;
@@ -133,9 +121,7 @@ int host_info(const struct config *config, char *const *environment)
     host_discover(&root, &host);
     bool drivers_answer = describe_by_sample(&host, &root, config->no_gpu);
     describe_cloud(&host);
-    const char *wrong = host_override(&host, environment);
-    if (wrong != NULL)
-        log_say("%.*s: not a number; it is passed over", (int)strcspn(wrong, "="), wrong);
+    host_lookup_override(environment, true, &host);
     if (!config->no_detect)
         orchestrator_detect(&run, environment);
 

@@ -27,6 +27,9 @@ const struct option_row options[] = {
     {"quiet", 0, OPTION_FLAG, NULL, "tracker", "quiet", NULL, NULL, AT(quiet),
      "write no samples, not even to --output"},
 
+    {"upload-interval", 0, OPTION_SECONDS, "SECS", "tracker", "upload_interval_secs", "60", NULL,
+     AT(upload_interval_ns), "time between uploads when the run is streamed"},
+
     METADATA("job-name", 'n', "name", job_name, "name of the job; stands in every JSON sample"),
     METADATA("project-name", 0, "project_name", project_name, "project the job belongs to"),
     METADATA("stage-name", 0, "stage_name", stage_name, "stage or step of the job"),

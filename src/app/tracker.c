@@ -1,5 +1,6 @@
 #include "app/tracker.h"
 
+#include "app/streaming.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sysroot.h"
@@ -24,6 +25,7 @@ struct tracker {
     struct sysroot root;
     struct signals signals;
     struct collectors *collectors;
+    struct streaming *streaming; /* NULL: nothing is streamed */
     struct sinks *sinks;
     struct job_cgroup cgroup;
     struct child child;
@@ -301,6 +303,7 @@ static int open_sinks(struct tracker *tracker)
         .output = to_path ? config->output : NULL,
         .output_fd = to_stdout ? STDOUT_FILENO : STDERR_FILENO,
         .quiet = config->quiet,
+        .stream = streaming_options(tracker->streaming),
     };
     const char *culprit = NULL;
 
@@ -333,7 +336,7 @@ static int open_signals(struct tracker *tracker)
     return error;
 }
 
-int tracker_run(const struct config *config)
+int tracker_run(const struct config *config, char *const *environment)
 {
     struct tracker tracker = {
         .config = config,
@@ -344,13 +347,17 @@ int tracker_run(const struct config *config)
     };
     int status = STATUS_CANNOT_START;
 
-    if (open_sysroot(&tracker) == 0 && open_signals(&tracker) == 0 && open_sinks(&tracker) == 0)
-        status = config->command != NULL ? run_command(&tracker) : watch(&tracker);
-    sinks_close(tracker.sinks);
+    if (open_sysroot(&tracker) == 0 && open_signals(&tracker) == 0) {
+        streaming_open(config, &tracker.root, environment, &tracker.streaming);
+        if (open_sinks(&tracker) == 0)
+            status = config->command != NULL ? run_command(&tracker) : watch(&tracker);
+    }
+    bool sinks_closed = sinks_close(tracker.sinks);
     job_cgroup_close(&tracker.cgroup);
-    /* With a thread stuck in a driver, unloading that driver's library could hang us too. */
-    if (!collectors_stop(tracker.collectors))
+    /* With a thread stuck in a library, unloading that library could hang us too. */
+    if (!collectors_stop(tracker.collectors) || !sinks_closed)
         _exit(status);
+    streaming_close(tracker.streaming);
     collectors_close(tracker.collectors);
     child_close(&tracker.child);
     signals_close(&tracker.signals);

@@ -10,6 +10,6 @@
 #define STATUS_CANNOT_START 125
 
 /* The exit status for main. */
-int tracker_run(const struct config *config);
+int tracker_run(const struct config *config, char *const *environment);
 
 #endif

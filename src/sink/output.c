@@ -30,13 +30,14 @@ struct output {
     char message[512];
 };
 
-static void output_close(void *state)
+static bool output_close(void *state)
 {
     struct output *output = state;
 
     writer_close(&output->writer);
     buf_free(&output->line);
     free(output);
+    return true;
 }
 
 static int output_open(const struct sink_options *options, void **ret_state)
@@ -59,7 +60,7 @@ static int output_open(const struct sink_options *options, void **ret_state)
     if (error == 0)
         error = buf_init(&output->line, LINE_INITIAL, LINE_MAX_BYTES);
     if (error < 0) {
-        output_close(output);
+        (void)output_close(output);
         return error;
     }
     *ret_state = output;

@@ -10,6 +10,8 @@
 #include "model/run.h"
 #include "model/sample.h"
 
+struct stream_options;
+
 enum output_format { FORMAT_JSON, FORMAT_CSV };
 
 struct sink_options {
@@ -19,6 +21,7 @@ struct sink_options {
     const char *output; /* path; NULL: the descriptor below; "-" has become that already */
     int output_fd;      /* borrowed: stdout or stderr */
     bool quiet;
+    const struct stream_options *stream; /* NULL: nothing is streamed */
 };
 
 struct sink {
@@ -39,10 +42,12 @@ struct sink {
     void (*cancel)(void *state);
     /* Something to tell the user, at most once each; NULL when there is nothing. */
     const char *(*complaint)(void *state);
-    void (*close)(void *state);
+    /* False: a thread of its is stuck. Nothing was freed, and the process must end with _exit. */
+    bool (*close)(void *state);
 };
 
 extern const struct sink output_sink;
+extern const struct sink stream_sink; /* where it was built in */
 
 struct sinks;
 
@@ -57,6 +62,7 @@ bool sinks_are_dead(struct sinks *sinks);
 void sinks_end(struct sinks *sinks, const struct run_end *how);
 void sinks_cancel(struct sinks *sinks);
 const char *sinks_complaint(struct sinks *sinks);
-void sinks_close(struct sinks *sinks);
+/* False: a thread is stuck, and the process must end with _exit. */
+bool sinks_close(struct sinks *sinks);
 
 #endif

@@ -6,7 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static const struct sink *const registry[] = {&output_sink};
+static const struct sink *const registry[] = {
+    &output_sink,
+#ifdef TRACKER_NET
+    &stream_sink,
+#endif
+};
 
 enum { REGISTRY_SIZE = sizeof registry / sizeof registry[0] };
 
@@ -27,7 +32,7 @@ int sinks_open(const struct sink_options *options, struct sinks **ret_sinks,
         if (error < 0 && error != -ENODEV) {
             *ret_culprit = options->output != NULL ? options->output : registry[i]->name;
             sinks_cancel(sinks);
-            sinks_close(sinks);
+            (void)sinks_close(sinks);
             return error;
         }
     }
@@ -96,12 +101,14 @@ const char *sinks_complaint(struct sinks *sinks)
     return NULL;
 }
 
-void sinks_close(struct sinks *sinks)
+bool sinks_close(struct sinks *sinks)
 {
-    if (sinks == NULL)
-        return;
-    for (size_t i = 0; i < REGISTRY_SIZE; i++)
-        if (sinks->state[i] != NULL)
-            registry[i]->close(sinks->state[i]);
-    free(sinks);
+    bool all_closed = true;
+
+    for (size_t i = 0; sinks != NULL && i < REGISTRY_SIZE; i++)
+        if (sinks->state[i] != NULL && !registry[i]->close(sinks->state[i]))
+            all_closed = false;
+    if (all_closed)
+        free(sinks);
+    return all_closed;
 }
