@@ -60,6 +60,7 @@ void streaming_close(struct streaming *streaming)
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define URL_DEFAULT "https://api.sentinel.sparecores.net"
@@ -125,13 +126,21 @@ static bool take_addresses(struct stream_options *options)
            is_fine("AWS_ENDPOINT_URL_S3", api_url_problem(options->s3_endpoint));
 }
 
+/* Also one that is not there yet. */
+static bool is_plain_file(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) < 0 || S_ISREG(info.st_mode);
+}
+
 /* Beside the output, where its owner looks; else where the run was started. */
 static void find_folder(struct streaming *streaming, const char *output)
 {
-    const char *slash = output != NULL ? strrchr(output, '/') : NULL;
+    const char *slash = output != NULL && is_plain_file(output) ? strrchr(output, '/') : NULL;
     size_t length = slash != NULL ? (size_t)(slash - output) : 0;
 
-    if (slash == output && output != NULL)
+    if (slash != NULL && length == 0)
         snprintf(streaming->folder, sizeof streaming->folder, "/");
     else if (slash != NULL && length < sizeof streaming->folder)
         snprintf(streaming->folder, sizeof streaming->folder, "%.*s", (int)length, output);
