@@ -126,12 +126,13 @@ static bool take_addresses(struct stream_options *options)
            is_fine("AWS_ENDPOINT_URL_S3", api_url_problem(options->s3_endpoint));
 }
 
-/* Also one that is not there yet. */
+/* Also one that is not there yet; not /dev/stdout, even where that leads to one. */
 static bool is_plain_file(const char *path)
 {
     struct stat info;
 
-    return stat(path, &info) < 0 || S_ISREG(info.st_mode);
+    return strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/proc/", 6) != 0 &&
+           (stat(path, &info) < 0 || S_ISREG(info.st_mode));
 }
 
 /* Beside the output, where its owner looks; else where the run was started. */
