@@ -44,6 +44,12 @@ const struct stream_options *streaming_options(const struct streaming *streaming
     return NULL;
 }
 
+void streaming_set_pid(struct streaming *streaming, pid_t pid)
+{
+    (void)streaming;
+    (void)pid;
+}
+
 void streaming_close(struct streaming *streaming)
 {
     (void)streaming;
@@ -71,7 +77,8 @@ struct streaming {
     const struct sysroot *root;
     char *const *environment;
     struct run run;
-    char folder[PATH_MAX];
+    char beside_output[PATH_MAX];
+    char started_in[PATH_MAX];
 };
 
 /* --- what is found out, on the uploader's thread --- */
@@ -106,10 +113,17 @@ static bool is_fine(const char *name, const char *problem)
 
 static bool is_this_machine(const char *url)
 {
+    static const char *const names[] = {"localhost", "[::1]"};
     const char *host = strstr(url, "://") + 3;
+    size_t size = strcspn(host, "/");
 
-    return strncmp(host, "127.", 4) == 0 || strncmp(host, "localhost", 9) == 0 ||
-           strncmp(host, "[::1]", 5) == 0;
+    if (host[0] != '[')
+        size = strcspn(host, ":/");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncasecmp(host, names[i], strlen(names[i])) == 0 && size >= strlen(names[i]) &&
+            (size == strlen(names[i]) || host[strlen(names[i])] == ':'))
+            return true;
+    return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == size;
 }
 
 static bool take_addresses(struct stream_options *options)
@@ -135,36 +149,43 @@ static bool is_plain_file(const char *path)
            (stat(path, &info) < 0 || S_ISREG(info.st_mode));
 }
 
-/* Beside the output, where its owner looks; else where the run was started. */
-static void find_folder(struct streaming *streaming, const char *output)
+/* False: that is where the run was started. */
+static bool find_beside_output(const char *output, char *out, size_t size)
 {
     const char *slash = output != NULL && is_plain_file(output) ? strrchr(output, '/') : NULL;
-    size_t length = slash != NULL ? (size_t)(slash - output) : 0;
 
-    if (slash != NULL && length == 0)
-        snprintf(streaming->folder, sizeof streaming->folder, "/");
-    else if (slash != NULL && length < sizeof streaming->folder)
-        snprintf(streaming->folder, sizeof streaming->folder, "%.*s", (int)length, output);
-    else if (getcwd(streaming->folder, sizeof streaming->folder) == NULL)
-        snprintf(streaming->folder, sizeof streaming->folder, ".");
+    if (slash == NULL || (size_t)(slash - output) >= size)
+        return false;
+    snprintf(out, size, "%.*s", slash > output ? (int)(slash - output) : 1, output);
+    return true;
+}
+
+/* Beside the output, where its owner looks; where the run was started; where there is room. */
+static void find_folders(struct streaming *streaming, const char *output)
+{
+    const char **folder = streaming->options.folders;
+    const char *temporary = variable("TMPDIR");
+
+    if (find_beside_output(output, streaming->beside_output, sizeof streaming->beside_output))
+        *folder++ = streaming->beside_output;
+    if (getcwd(streaming->started_in, sizeof streaming->started_in) != NULL)
+        *folder++ = streaming->started_in;
+    *folder = temporary != NULL ? temporary : TEMPORARY_DEFAULT;
 }
 
 static bool fill(struct streaming *streaming, const struct config *config, const char *token)
 {
     struct stream_options *options = &streaming->options;
-    const char *temporary = variable("TMPDIR");
 
     if (!take_addresses(options))
         return false;
     streaming->run = config->run;
     if (!config->no_detect)
         orchestrator_detect(&streaming->run, streaming->environment);
-    find_folder(streaming, config->quiet ? NULL : config->output);
+    find_folders(streaming, config->quiet ? NULL : config->output);
     options->run = &streaming->run;
     options->token = token;
     options->interval_ns = config->upload_interval_ns;
-    options->folder = streaming->folder;
-    options->other_folder = temporary != NULL ? temporary : TEMPORARY_DEFAULT;
     options->discover = discover;
     options->conclude = conclude;
     options->context = streaming;
@@ -198,6 +219,12 @@ void streaming_open(const struct config *config, const struct sysroot *root,
 const struct stream_options *streaming_options(const struct streaming *streaming)
 {
     return streaming != NULL ? &streaming->options : NULL;
+}
+
+void streaming_set_pid(struct streaming *streaming, pid_t pid)
+{
+    if (streaming != NULL)
+        streaming->options.pid = pid;
 }
 
 void streaming_close(struct streaming *streaming)

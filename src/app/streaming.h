@@ -18,6 +18,9 @@ struct streaming;
 void streaming_open(const struct config *config, const struct sysroot *root,
                     char *const *environment, struct streaming **ret_streaming);
 
+/* The tracked process is known now; before the sinks begin. NULL is fine. */
+void streaming_set_pid(struct streaming *streaming, pid_t pid);
+
 /* NULL for NULL. */
 const struct stream_options *streaming_options(const struct streaming *streaming);
 

@@ -271,6 +271,7 @@ static int run_command(struct tracker *tracker)
         sinks_cancel(tracker->sinks);
         return child_exec_status(error);
     }
+    streaming_set_pid(tracker->streaming, tracker->tracked_pid);
     sinks_begin(tracker->sinks);
     sample_until_the_end(tracker);
     return reaper_exit_status(&tracker->reaper);
@@ -284,6 +285,7 @@ static int watch(struct tracker *tracker)
         return STATUS_CANNOT_START;
     }
     prime(tracker);
+    streaming_set_pid(tracker->streaming, tracker->tracked_pid);
     sinks_begin(tracker->sinks);
     collectors_describe(tracker->collectors);
     sample_until_the_end(tracker);

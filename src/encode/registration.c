@@ -6,6 +6,7 @@
 
 #define TEXT_INITIAL 1024
 #define TEXT_MAX (1024 * 1024)
+#define WORDS_MAX (64 * 1024)
 
 struct run_fact {
     const char *key;
@@ -50,13 +51,17 @@ static void put_facts(const struct run *run, struct buf *out)
     }
 }
 
+/* A command line may have megabytes: what is beyond the first words of it is left out. */
 static void put_words(char *const *words, struct buf *out)
 {
+    size_t size = 0;
+
     buf_char(out, '[');
-    for (size_t i = 0; words[i] != NULL; i++) {
+    for (size_t i = 0; words[i] != NULL && size <= WORDS_MAX; i++) {
+        size += strlen(words[i]) + 1;
         if (i > 0)
             buf_char(out, ',');
-        json_text(words[i], out);
+        json_text(size <= WORDS_MAX ? words[i] : "…", out);
     }
     buf_char(out, ']');
 }

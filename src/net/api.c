@@ -67,7 +67,7 @@ const char *api_url_problem(const char *url)
         return "holds a blank or another byte that cannot be in an address";
     size_t host_size = strcspn(host, "/?#");
     if (memchr(host, '@', host_size) != NULL)
-        return "holds a user name or password; put the token into SENTINEL_API_TOKEN";
+        return "holds a user name or password, which has no place there";
     if (!is_host(host, host_size))
         return "names no host, or a port that is none";
     if (strpbrk(host, "?#") != NULL)
@@ -125,7 +125,7 @@ static void describe(const struct http_response *response, char *out, size_t siz
     if (response->failure != HTTP_ANSWERED)
         snprintf(out, size, "%s", response->problem);
     else if (status == 401 || status == 403)
-        snprintf(out, size, "SENTINEL_API_TOKEN is not accepted (HTTP %d)", status);
+        snprintf(out, size, "the token in SENTINEL_API_TOKEN is not accepted (HTTP %d)", status);
     else if (status >= 300 && status < 400)
         snprintf(out, size, "it points elsewhere (HTTP %d), where the token is not sent", status);
     else
@@ -154,6 +154,7 @@ static void post(struct api *api, const char *url, const struct buf *body,
     *ret_result = (struct api_result){
         .outcome = outcome_of(response),
         .status = response->status,
+        .is_open = response->was_sent && response->failure != HTTP_ANSWERED,
         .wait_secs = retry_after_secs(response->retry_after, clock_ns(CLOCK_REALTIME) / NS_PER_SEC),
     };
     if (ret_result->outcome != API_DONE)

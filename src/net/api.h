@@ -29,6 +29,7 @@ struct api {
 struct api_result {
     enum api_outcome outcome;
     int status;                     /* of HTTP; 0: no answer */
+    bool is_open;                   /* nobody can say whether it was done */
     unsigned wait_secs;             /* as the server asked for; 0: it did not */
     char problem[HTTP_PROBLEM_MAX]; /* for a person */
 };

@@ -42,7 +42,7 @@ static bool note_result(struct delivery *delivery, const struct api_result *resu
     if (result->outcome == API_DONE)
         return true;
     note_failure(delivery, result->outcome != API_TRY_AGAIN, result->wait_secs, result->problem);
-    delivery->is_unanswered = result->status == 0;
+    delivery->is_open = result->is_open;
     return false;
 }
 
@@ -65,7 +65,10 @@ static void try_register(struct delivery *delivery, delivery_describe *describe,
     *ret_result = (struct api_result){.outcome = API_TRY_AGAIN, .problem = "out of memory"};
     if (buf_init(&body, BODY_INITIAL, DESCRIPTION_MAX) < 0)
         return;
-    if (describe(context, dialect, &body) == 0)
+    if (describe(context, dialect, &body) < 0)
+        snprintf(ret_result->problem, sizeof ret_result->problem,
+                 "what is known of it is too long");
+    else
         api_register(&delivery->api, &body, &delivery->run, ret_result);
     buf_free(&body);
 }

@@ -25,7 +25,7 @@ struct delivery {
 
     /* Of the last try that failed. */
     bool is_refused;    /* the same again would hardly help */
-    bool is_unanswered; /* it may have been done all the same */
+    bool is_open;       /* it may have been done all the same */
     unsigned wait_secs; /* as the server asked for */
     char problem[HTTP_PROBLEM_MAX];
 };

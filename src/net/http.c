@@ -447,9 +447,12 @@ static void exchanges_run(struct http *http, struct exchange *exchanges, size_t 
         if (exchange_open(http, &exchanges[i]))
             curl->multi_add(multi, exchanges[i].easy);
     bool is_late = !run(http, multi, exchanges, count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        exchanges[i].response->was_sent =
+            exchanges[i].easy != NULL && was_sent(curl, &exchanges[i]);
         if (is_late && !exchanges[i].is_done)
             say_too_late(exchanges[i].response);
+    }
     exchanges_close(http, multi, exchanges, count);
 }
 

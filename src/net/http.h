@@ -44,6 +44,7 @@ struct http_request {
 struct http_response {
     enum http_failure failure;
     int status;                          /* of HTTP; 0 when there was no answer */
+    bool was_sent;                       /* something of the request */
     struct buf body;                     /* not ended by NUL; may hold secrets */
     char bucket_region[HTTP_HEADER_MAX]; /* x-amz-bucket-region; "" when absent */
     char retry_after[HTTP_HEADER_MAX];

@@ -1,6 +1,5 @@
 #include "net/leftover.h"
 
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "net/gzip.h"
 
@@ -97,11 +96,15 @@ int leftover_save(struct spool *spool, const char *header, const char *folder, c
         error = buf_init(&packed, PIECE_MAX, BUF_MAX);
     if (error == 0)
         error = write_rows(spool, header, fd, &rows, &packed);
+    /* Some file systems say only now that they had no room. */
+    if (error == 0 && fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
+        error = -errno;
+    if (close(fd) < 0 && error == 0)
+        error = -errno;
     if (error == 0)
         release_all(spool);
     else
         (void)unlink(ret_path);
-    close_fd(&fd);
     buf_free(&rows);
     buf_free(&packed);
     return error;

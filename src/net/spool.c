@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MEMORY_INITIAL 4096
@@ -260,12 +261,26 @@ void spool_settle(struct spool *spool)
     move_held_to_file(spool);
 }
 
+bool spool_is_findable(const struct spool *spool)
+{
+    struct stat opened;
+    struct stat named;
+
+    return spool->fd >= 0 && fstat(spool->fd, &opened) == 0 && stat(spool->path, &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+void spool_tidy(struct spool *spool)
+{
+    if (spool->fd >= 0 && spool->file.begin == spool->file.end && spool_is_findable(spool))
+        (void)unlink(spool->path);
+}
+
 /* Nobody will ask for what is still in memory: it goes where somebody may find it. */
 void spool_close(struct spool *spool)
 {
     spool_settle(spool);
-    if (spool->fd >= 0 && spool->file.begin == spool->file.end)
-        (void)unlink(spool->path);
+    spool_tidy(spool);
     close_fd(&spool->fd);
     buf_free(&spool->memory);
 }

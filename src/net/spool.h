@@ -90,6 +90,12 @@ static inline uint64_t spool_size(const struct spool *spool)
     return spool->file.end - spool->file.begin + spool->held.end - spool->held.begin;
 }
 
+/* Whether somebody can find the file by its name. */
+bool spool_is_findable(const struct spool *spool);
+
+/* Removes the file if nothing is left in it, without closing it. */
+void spool_tidy(struct spool *spool);
+
 /* Removes the file if nothing is left in it; one with rows stays, at spool->path. */
 void spool_close(struct spool *spool);
 

@@ -26,9 +26,8 @@
 #define BATCH_MAX (1024 * 1024)
 #define BUF_INITIAL (16 * 1024)
 #define BUF_MAX (32 * 1024 * 1024)
-/* A thread that has not noticed the deadline by then is stuck. */
-#define GRACE_NS (NS_PER_SEC / 2)
 #define LOOK_PATIENCE_NS (60 * NS_PER_SEC)
+#define STRETCH_COUNT 2000
 
 /* --- between the threads --- */
 
@@ -72,40 +71,41 @@ void uploader_may_register(struct uploader *uploader)
 {
     pthread_mutex_lock(&uploader->lock);
     uploader->may_register = true;
+    uploader->events++;
     pthread_cond_broadcast(&uploader->wake);
     pthread_mutex_unlock(&uploader->lock);
 }
 
-static bool is_ending(struct uploader *uploader)
+static bool is_ending(struct uploader *uploader, unsigned *ret_events)
 {
     pthread_mutex_lock(&uploader->lock);
     bool is_ending = uploader->is_ending;
+    *ret_events = uploader->events;
     pthread_mutex_unlock(&uploader->lock);
     return is_ending;
 }
 
-/* Until a moment, or until the run ends or may be registered. */
-static void wait_until(struct uploader *uploader, uint64_t due_ns)
+/* Until a moment, or until something was told that had not been when `events` were counted. */
+static void wait_until(struct uploader *uploader, uint64_t due_ns, unsigned events)
 {
     struct timespec due = clock_timespec(due_ns);
-    bool had_leave;
     int error = 0;
 
     pthread_mutex_lock(&uploader->lock);
-    had_leave = uploader->may_register;
-    while (error == 0 && !uploader->is_ending && uploader->may_register == had_leave)
+    while (error == 0 && uploader->events == events)
         error = pthread_cond_timedwait(&uploader->wake, &uploader->lock, &due);
     pthread_mutex_unlock(&uploader->lock);
 }
 
 /* --- trouble --- */
 
-/* Once, until it works again. */
-void uploader_tell_trouble(struct uploader *uploader, const char *what)
+/* Once, until it works again; and not of what works the second time. */
+static void tell_trouble(struct uploader *uploader, const char *what)
 {
-    if (!uploader->told_trouble)
-        uploader_say(uploader, "%s: %s; samples are kept, and it is tried again", what,
-                     uploader->delivery.problem);
+    if (uploader->told_trouble || (uploader->retry.failures == 0 && !uploader->delivery.is_refused))
+        return;
+    uploader_say(uploader, "%s: %s; samples are kept, and it is tried again", what,
+                 uploader->delivery.problem);
     uploader->told_trouble = true;
 }
 
@@ -169,7 +169,12 @@ static bool pack_batch(struct uploader *uploader)
            gzip_compress(uploader->rows.data, uploader->rows.size, &uploader->object) == 0;
 }
 
-/* False: there is nothing, or it cannot be read now. */
+/* Long runs get fewer and larger ones: the end has to name them all. */
+static uint64_t batch_interval_ns(const struct uploader *uploader)
+{
+    return uploader->options.interval_ns * (1 + uploader->delivery.stored_count / STRETCH_COUNT);
+}
+
 bool uploader_take_batch(struct uploader *uploader)
 {
     pthread_mutex_lock(&uploader->lock);
@@ -178,7 +183,7 @@ bool uploader_take_batch(struct uploader *uploader)
                     uploader->spool.held.cut == uploader->spool.held.end;
     pthread_mutex_unlock(&uploader->lock);
     uint64_t now_ns = clock_monotonic_ns();
-    uploader->cut_ns = is_whole ? now_ns + uploader->options.interval_ns : now_ns;
+    uploader->cut_ns = is_whole ? now_ns + batch_interval_ns(uploader) : now_ns;
     if (!has_rows)
         return false;
     uploader->has_batch = pack_batch(uploader);
@@ -246,7 +251,7 @@ static uint64_t register_when_due(struct uploader *uploader)
         return uploader->retry.due_ns;
     if (uploader_try_register(uploader))
         return now_ns;
-    uploader_tell_trouble(uploader, "cannot register the run");
+    tell_trouble(uploader, "cannot register the run");
     plan_retry(uploader);
     return uploader->retry.due_ns;
 }
@@ -264,7 +269,7 @@ static uint64_t store_when_due(struct uploader *uploader)
         return uploader->retry.due_ns;
     if (uploader_try_store(uploader))
         return uploader->cut_ns;
-    uploader_tell_trouble(uploader, "cannot store samples in S3");
+    tell_trouble(uploader, "cannot store samples in S3");
     plan_retry(uploader);
     return uploader->retry.due_ns;
 }
@@ -273,11 +278,11 @@ static void work_until_the_end(struct uploader *uploader)
 {
     if (uploader->options.look_around != NULL)
         uploader->options.look_around(uploader->options.context, uploader->http);
-    while (!is_ending(uploader)) {
+    for (unsigned events; !is_ending(uploader, &events);) {
         uint64_t due_ns = uploader->delivery.is_registered ? store_when_due(uploader)
                                                            : register_when_due(uploader);
         if (due_ns > clock_monotonic_ns())
-            wait_until(uploader, due_ns);
+            wait_until(uploader, due_ns, events);
     }
 }
 
@@ -296,35 +301,6 @@ static void *work(void *context)
     return NULL;
 }
 
-static void wait_for_thread(struct uploader *uploader)
-{
-    struct timespec limit = clock_timespec(uploader->end.deadline_ns + GRACE_NS);
-    int error = 0;
-
-    pthread_mutex_lock(&uploader->lock);
-    while (error == 0 && !uploader->is_done)
-        error = pthread_cond_timedwait(&uploader->wake, &uploader->lock, &limit);
-    uploader->is_abandoned = !uploader->is_done;
-    pthread_mutex_unlock(&uploader->lock);
-}
-
-void uploader_end(struct uploader *uploader, const struct uploader_end *how)
-{
-    pthread_mutex_lock(&uploader->lock);
-    uploader->is_ending = true;
-    uploader->may_register = true;
-    uploader->end = *how;
-    if (uploader->http != NULL)
-        http_hurry(uploader->http, how->deadline_ns - UPLOADER_FINISH_RESERVE_NS);
-    pthread_cond_broadcast(&uploader->wake);
-    pthread_mutex_unlock(&uploader->lock);
-    if (uploader->has_thread)
-        wait_for_thread(uploader);
-    else
-        (void)work(uploader);
-    uploader_save_leftovers(uploader);
-}
-
 /* --- start and close --- */
 
 /* Signals are for the sampling thread. */
@@ -339,6 +315,44 @@ static bool start_thread(struct uploader *uploader)
     int error = pthread_create(&uploader->thread, NULL, work, uploader);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error == 0;
+}
+
+void uploader_announce_end(struct uploader *uploader, const struct uploader_end *how)
+{
+    pthread_mutex_lock(&uploader->lock);
+    uploader->is_ending = true;
+    uploader->may_register = true;
+    uploader->events++;
+    uploader->end = *how;
+    uploader->end.deadline_ns -= UPLOADER_GRACE_NS;
+    if (uploader->http != NULL)
+        http_hurry(uploader->http, uploader->end.deadline_ns - UPLOADER_FINISH_RESERVE_NS);
+    pthread_cond_broadcast(&uploader->wake);
+    pthread_mutex_unlock(&uploader->lock);
+    /* Where there was no room for one, the job's own may have ended by now. */
+    if (!uploader->has_thread)
+        uploader->has_thread = start_thread(uploader);
+}
+
+static void wait_for_thread(struct uploader *uploader)
+{
+    struct timespec limit = clock_timespec(uploader->end.deadline_ns + UPLOADER_GRACE_NS);
+    int error = 0;
+
+    pthread_mutex_lock(&uploader->lock);
+    while (error == 0 && !uploader->is_done)
+        error = pthread_cond_timedwait(&uploader->wake, &uploader->lock, &limit);
+    uploader->is_abandoned = !uploader->is_done;
+    pthread_mutex_unlock(&uploader->lock);
+}
+
+void uploader_end(struct uploader *uploader)
+{
+    if (uploader->has_thread)
+        wait_for_thread(uploader);
+    else
+        (void)work(uploader);
+    uploader_save_leftovers(uploader);
 }
 
 static int init_lock(struct uploader *uploader)
@@ -367,24 +381,23 @@ static void free_all(struct uploader *uploader)
 
 static int open_spool(struct uploader *uploader)
 {
-    const struct uploader_options *options = &uploader->options;
-    struct spool *spool = &uploader->spool;
+    const char *const *folders = uploader->options.folders;
+    int error = -ENOENT;
 
-    int error = spool_open(spool, options->folder, options->header, HELD_MAX);
-    if (error < 0 && error != -ENOMEM) {
-        spool_close(spool);
-        error = spool_open(spool, options->other_folder, options->header, HELD_MAX);
+    for (size_t i = 0; i < UPLOADER_FOLDERS && folders[i] != NULL && error < 0; i++) {
+        if (i > 0)
+            spool_close(&uploader->spool);
+        error = spool_open(&uploader->spool, folders[i], uploader->options.header, HELD_MAX);
+        if (error == -ENOMEM)
+            return error;
     }
-    spool->batch_max = BATCH_MAX;
-    if (error < 0 && error != -ENOMEM) {
-        uploader_say(
-            uploader,
-            "cannot make a file in %s or %s for samples that wait to be sent: %s; they are held "
-            "in memory",
-            options->folder, options->other_folder, strerror(-error));
-        error = 0;
-    }
-    return error;
+    uploader->spool.batch_max = BATCH_MAX;
+    if (error < 0)
+        uploader_say(uploader,
+                     "cannot make a file in %s for samples that wait to be sent: %s; they are held "
+                     "in memory",
+                     folders[0], strerror(-error));
+    return 0;
 }
 
 int uploader_start(const struct uploader_options *options, struct uploader **ret_uploader)
@@ -411,8 +424,11 @@ int uploader_start(const struct uploader_options *options, struct uploader **ret
 
 bool uploader_close(struct uploader *uploader)
 {
-    if (!uploader->is_ending)
-        uploader_end(uploader, &(struct uploader_end){.deadline_ns = clock_monotonic_ns()});
+    if (!uploader->is_ending) {
+        struct uploader_end now = {.deadline_ns = clock_monotonic_ns()};
+        uploader_announce_end(uploader, &now);
+        uploader_end(uploader);
+    }
     if (uploader->is_abandoned)
         return false;
     if (uploader->has_thread)

@@ -11,6 +11,7 @@
 #include "net/delivery.h"
 
 #define UPLOADER_MESSAGE_MAX 1024
+#define UPLOADER_FOLDERS 3
 
 struct uploader;
 
@@ -18,11 +19,11 @@ struct uploader;
 struct uploader_options {
     const char *url;
     const char *token;
-    const char *s3_endpoint; /* NULL: Amazon's */
-    uint64_t interval_ns;    /* between batches */
-    const char *header;      /* first line of every object, with its end */
-    const char *folder;      /* for the spool and what is left over */
-    const char *other_folder;
+    const char *s3_endpoint;               /* NULL: Amazon's */
+    uint64_t interval_ns;                  /* between batches */
+    const char *header;                    /* first line of every object, with its end */
+    const char *folders[UPLOADER_FOLDERS]; /* for the spool and what is left over: the first that
+                                              takes it; NULL: no more */
     /* Before the run is registered, on the uploader's thread; may take seconds. May be NULL. */
     void (*look_around)(void *context, struct http *http);
     delivery_describe *describe; /* after that, and after uploader_may_register() */
@@ -47,8 +48,11 @@ void uploader_row(struct uploader *uploader, const void *row, size_t size);
  */
 void uploader_may_register(struct uploader *uploader);
 
-/* Delivers the rest until the deadline and saves what is left over. */
-void uploader_end(struct uploader *uploader, const struct uploader_end *how);
+/* No more rows: the rest is delivered until the deadline. Returns at once. */
+void uploader_announce_end(struct uploader *uploader, const struct uploader_end *how);
+
+/* Waits for that, and saves what is left over. */
+void uploader_end(struct uploader *uploader);
 
 /* Something to tell the user, each once; NULL when there is nothing. Valid until the next call. */
 const char *uploader_message(struct uploader *uploader);

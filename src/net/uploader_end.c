@@ -14,7 +14,9 @@
 /* A run that is not larger goes with its end if nothing was stored before. */
 #define INLINE_WANTED_MAX (1024 * 1024)
 /* And if nothing can be stored. */
-#define INLINE_MAX (16 * 1024 * 1024)
+#define INLINE_MAX (4 * 1024 * 1024)
+/* Compressing more would take seconds: it stays in the spool as it is. */
+#define LEFTOVER_MAX (64 * 1024 * 1024)
 #define TRIES 5
 /* When it had failed for a minute and more before the end. */
 #define TRIES_OLD_TROUBLE 2
@@ -39,6 +41,14 @@ static bool may_try_again(struct uploader *uploader, unsigned tries, uint64_t li
     (void)nanosleep(&pause, NULL);
     return true;
 }
+
+/* What was not delivered. */
+struct leftover {
+    uint64_t rows;
+    uint64_t lost_rows;
+    bool is_saved; /* as gzip; else it is in the spool */
+    char path[SPOOL_PATH_MAX];
+};
 
 typedef bool try_once(struct uploader *uploader);
 
@@ -117,24 +127,34 @@ static uint64_t unsent_size(struct uploader *uploader)
     return size;
 }
 
+/* The header alone, where there are too many rows. */
+static bool gather_none(struct uploader *uploader)
+{
+    buf_reset(&uploader->rows);
+    buf_reset(&uploader->object);
+    buf_text(&uploader->rows, uploader->options.header);
+    return gzip_compress(uploader->rows.data, uploader->rows.size, &uploader->object) == 0;
+}
+
 /* With what was stored, or with all rows where nothing was. */
 static void finish(struct uploader *uploader, uint64_t deadline_ns)
 {
-    bool is_inline = uploader->delivery.stored_count == 0;
+    bool is_inline = uploader->delivery.stored_count == 0 && unsent_size(uploader) <= INLINE_MAX &&
+                     gather_all(uploader);
 
-    if (is_inline && (unsent_size(uploader) > INLINE_MAX || !gather_all(uploader))) {
-        uploader_say(uploader,
-                     "the end of the run cannot be told to the API: its samples are too many to "
-                     "go with it");
+    if (!is_inline && !gather_none(uploader))
         return;
-    }
     if (!insist(uploader, try_finish, deadline_ns))
         uploader_say(uploader, "cannot tell the API that the run has ended: %s%s",
                      uploader->delivery.problem,
-                     uploader->delivery.is_unanswered ? "; it may have heard of it all the same"
-                                                      : "");
+                     uploader->delivery.is_open ? "; it may have heard of it all the same" : "");
     else if (is_inline)
         release_all(uploader);
+}
+
+static void tell_failure(struct uploader *uploader, const char *what)
+{
+    uploader_say(uploader, "%s: %s", what, uploader->delivery.problem);
 }
 
 void uploader_wind_up(struct uploader *uploader)
@@ -145,52 +165,64 @@ void uploader_wind_up(struct uploader *uploader)
 
     http_hurry(uploader->http, deadline_ns);
     if (!delivery->is_registered && !insist(uploader, uploader_try_register, deadline_ns)) {
-        uploader_tell_trouble(uploader, "cannot register the run");
+        tell_failure(uploader, "cannot register the run");
         return;
     }
     if (delivery->has_place &&
         (delivery->stored_count > 0 || unsent_size(uploader) > INLINE_WANTED_MAX)) {
         http_hurry(uploader->http, store_by_ns);
         if (!store_rest(uploader, store_by_ns))
-            uploader_tell_trouble(uploader, "cannot store samples in S3");
+            tell_failure(uploader, "cannot store samples in S3");
         http_hurry(uploader->http, deadline_ns);
     }
     finish(uploader, deadline_ns);
 }
 
-/* Under the lock, so that a thread that is stuck and comes back finds nothing to do. */
-static bool save_under_lock(struct uploader *uploader, char *ret_path)
+static bool save(struct uploader *uploader, char *ret_path)
 {
     const struct uploader_options *options = &uploader->options;
     char name[SENTINEL_ID_MAX];
+    bool is_saved = false;
 
-    pthread_mutex_lock(&uploader->lock);
     memcpy(name, uploader->run_id, sizeof name);
     if (name[0] == '\0')
         snprintf(name, sizeof name, "%d", (int)getpid());
-    struct spool *spool = &uploader->spool;
-    bool is_saved =
-        leftover_save(spool, options->header, options->folder, name, ret_path) == 0 ||
-        leftover_save(spool, options->header, options->other_folder, name, ret_path) == 0;
-    if (!is_saved)
-        spool_settle(spool);
-    pthread_mutex_unlock(&uploader->lock);
+    for (size_t i = 0; i < UPLOADER_FOLDERS && options->folders[i] != NULL && !is_saved; i++)
+        is_saved = leftover_save(&uploader->spool, options->header, options->folders[i], name,
+                                 ret_path) == 0;
     return is_saved;
+}
+
+/* Under the lock, so that a thread that is stuck and comes back finds nothing to do. */
+static void save_under_lock(struct uploader *uploader, struct leftover *ret_left)
+{
+    struct spool *spool = &uploader->spool;
+
+    pthread_mutex_lock(&uploader->lock);
+    *ret_left = (struct leftover){.rows = spool_rows(spool), .lost_rows = spool->lost_rows};
+    bool is_findable = spool_is_findable(spool);
+    bool is_too_large = is_findable && spool_size(spool) > LEFTOVER_MAX;
+    if (ret_left->rows > 0 && !is_too_large)
+        ret_left->is_saved = save(uploader, ret_left->path);
+    if (!ret_left->is_saved) {
+        spool_settle(spool);
+        memcpy(ret_left->path, spool->path, sizeof ret_left->path);
+        ret_left->rows = is_findable ? spool->file.rows : 0;
+        ret_left->lost_rows += spool_rows(spool) - ret_left->rows;
+    }
+    spool_tidy(spool);
+    pthread_mutex_unlock(&uploader->lock);
 }
 
 void uploader_save_leftovers(struct uploader *uploader)
 {
-    struct spool *spool = &uploader->spool;
-    unsigned long long rows = spool_rows(spool);
-    char path[SPOOL_PATH_MAX];
+    struct leftover left;
 
-    if (rows > 0 && save_under_lock(uploader, path))
-        uploader_say(uploader, "%llu rows of samples could not be delivered; they are saved in %s",
-                     rows, path);
-    else if (spool->file.rows > 0)
-        uploader_say(uploader, "%llu rows of samples could not be delivered; they are in %s",
-                     (unsigned long long)spool->file.rows, spool->path);
-    unsigned long long lost = spool->lost_rows + spool->held.rows;
-    if (lost > 0)
-        uploader_say(uploader, "%llu rows of samples are lost: no disk had room for them", lost);
+    save_under_lock(uploader, &left);
+    if (left.rows > 0)
+        uploader_say(uploader, "%llu rows of samples could not be delivered; they are %s %s",
+                     (unsigned long long)left.rows, left.is_saved ? "saved in" : "in", left.path);
+    if (left.lost_rows > 0)
+        uploader_say(uploader, "%llu rows of samples are lost: no disk had room for them",
+                     (unsigned long long)left.lost_rows);
 }

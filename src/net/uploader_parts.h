@@ -13,6 +13,8 @@
 
 /* Of the time there is at the end, this much is kept for telling the API. */
 #define UPLOADER_FINISH_RESERVE_NS (4 * NS_PER_SEC)
+/* Of which this much is kept for noticing that the thread is stuck. */
+#define UPLOADER_GRACE_NS (NS_PER_SEC / 4)
 #define MESSAGE_COUNT 8
 
 struct uploader {
@@ -24,6 +26,7 @@ struct uploader {
     pthread_cond_t wake;
     struct spool spool;
     bool may_register;
+    unsigned events; /* things that were told to the thread */
     bool is_ending;
     struct uploader_end end;
     bool is_done;
@@ -49,9 +52,6 @@ struct uploader {
 /* From either thread. What is said too fast for anybody to read is dropped. */
 __attribute__((format(printf, 2, 3))) void uploader_say(struct uploader *uploader,
                                                         const char *format, ...);
-
-/* Once, until it works again. */
-void uploader_tell_trouble(struct uploader *uploader, const char *what);
 
 /* One try each, on the uploader's thread. */
 bool uploader_try_register(struct uploader *uploader);

@@ -27,6 +27,8 @@ struct output {
     bool warned;
     bool ended;
     bool told_loss;
+    bool told_skips;
+    unsigned long long skipped; /* samples */
     char message[512];
 };
 
@@ -100,6 +102,13 @@ static bool output_is_full(void *state)
     return output->writer.pending.size > PENDING_ENOUGH;
 }
 
+static void output_skip(void *state)
+{
+    struct output *output = state;
+
+    output->skipped++;
+}
+
 static bool output_is_dead(void *state)
 {
     const struct output *output = state;
@@ -156,6 +165,13 @@ static const char *output_complaint(void *state)
         snprintf(loss, sizeof loss, "%zu lines lost", count_lines(&writer->pending));
         return complain(output, loss);
     }
+    if (output->ended && output->skipped > 0 && !output->told_skips) {
+        output->told_skips = true;
+        snprintf(output->message, sizeof output->message,
+                 "%s took no samples for a while: %llu are missing there", output->name,
+                 output->skipped);
+        return output->message;
+    }
     return NULL;
 }
 
@@ -165,6 +181,7 @@ const struct sink output_sink = {
     .begin = output_begin,
     .sample = output_sample,
     .is_full = output_is_full,
+    .skip = output_skip,
     .is_dead = output_is_dead,
     .end = output_end,
     .cancel = output_cancel,

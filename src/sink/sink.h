@@ -26,6 +26,8 @@ struct sink_options {
 
 struct sink {
     const char *name;
+    /* Samples are taken for it even while others cannot take more: those go without. */
+    bool goes_on;
     /* -ENODEV: not wanted in this run. Creates what it needs, but changes nothing that was there.
      */
     int (*open)(const struct sink_options *options, void **ret_state);
@@ -34,8 +36,13 @@ struct sink {
     void (*sample)(void *state, const struct sample *sample);
     /* Cannot take more for now; the loop then lets ticks pass, and the next sample covers them. */
     bool (*is_full)(void *state);
+    /* A sample went by while it was full. NULL: it never is. */
+    void (*skip)(void *state);
     /* Nobody will ever read what it writes. */
     bool (*is_dead)(void *state);
+    /* The last sample was given; what can go on while others are waited for begins. NULL: nothing.
+     */
+    void (*announce_end)(void *state, const struct run_end *how);
     /* Waits for readers until the deadline. */
     void (*end)(void *state, const struct run_end *how);
     /* The run never came to be: leave no trace. */

@@ -17,6 +17,7 @@ enum { REGISTRY_SIZE = sizeof registry / sizeof registry[0] };
 
 struct sinks {
     void *state[REGISTRY_SIZE]; /* NULL: not wanted in this run */
+    bool go_on;                 /* one of them goes on whatever the others do */
 };
 
 int sinks_open(const struct sink_options *options, struct sinks **ret_sinks,
@@ -35,6 +36,8 @@ int sinks_open(const struct sink_options *options, struct sinks **ret_sinks,
             (void)sinks_close(sinks);
             return error;
         }
+        if (sinks->state[i] != NULL && registry[i]->goes_on)
+            sinks->go_on = true;
     }
     *ret_sinks = sinks;
     return 0;
@@ -49,14 +52,19 @@ void sinks_begin(struct sinks *sinks)
 
 void sinks_sample(struct sinks *sinks, const struct sample *sample)
 {
-    for (size_t i = 0; i < REGISTRY_SIZE; i++)
-        if (sinks->state[i] != NULL)
+    for (size_t i = 0; i < REGISTRY_SIZE; i++) {
+        if (sinks->state[i] == NULL)
+            continue;
+        if (registry[i]->skip != NULL && sinks->go_on && registry[i]->is_full(sinks->state[i]))
+            registry[i]->skip(sinks->state[i]);
+        else
             registry[i]->sample(sinks->state[i], sample);
+    }
 }
 
 bool sinks_are_full(struct sinks *sinks)
 {
-    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+    for (size_t i = 0; i < REGISTRY_SIZE && !sinks->go_on; i++)
         if (sinks->state[i] != NULL && registry[i]->is_full(sinks->state[i]))
             return true;
     return false;
@@ -78,6 +86,9 @@ bool sinks_are_dead(struct sinks *sinks)
 
 void sinks_end(struct sinks *sinks, const struct run_end *how)
 {
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (sinks->state[i] != NULL && registry[i]->announce_end != NULL)
+            registry[i]->announce_end(sinks->state[i], how);
     for (size_t i = 0; i < REGISTRY_SIZE; i++)
         if (sinks->state[i] != NULL)
             registry[i]->end(sinks->state[i], how);

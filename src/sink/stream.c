@@ -1,20 +1,24 @@
 #include "sink/stream.h"
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "encode/csv.h"
 #include "encode/registration.h"
 #include "net/uploader.h"
 #include "sink/sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define ROW_INITIAL 1024
 #define ROW_MAX (64 * 1024)
 /* A GPU's driver may take seconds to start; the run is then registered without its GPUs. */
-#define LOOKS_MAX 5
+#define GPU_PATIENCE_NS (5 * NS_PER_SEC)
 
 struct stream {
     const struct stream_options *options;
@@ -22,12 +26,14 @@ struct stream {
     struct csv csv;
     struct buf header;
     struct buf row;
-    unsigned look_count;
-    bool has_looked;
+    uint64_t begun_ns;
+    bool has_looked; /* at who else is busy */
+    bool knows_gpus;
+    bool told_leave; /* to register */
+    bool told_trouble;
 
     pthread_mutex_t lock; /* guards what follows: samples fill it, the uploader's thread reads it */
     struct stream_look look;
-    pid_t pid;
 
     struct host host; /* the uploader's thread's */
 };
@@ -48,12 +54,11 @@ static int describe(void *context, enum sentinel_dialect dialect, struct buf *ou
 
     pthread_mutex_lock(&stream->lock);
     struct stream_look look = stream->look;
-    pid_t pid = stream->pid;
     pthread_mutex_unlock(&stream->lock);
     struct host host = stream->host;
     options->conclude(options->context, &look, &host);
     return json_registration(
-        options->run, pid, &host,
+        options->run, options->pid, &host,
         dialect == SENTINEL_DEPLOYED ? HOST_NAMES_DEPLOYED : HOST_NAMES_SPECIFIED, out);
 }
 
@@ -97,8 +102,11 @@ static int stream_open(const struct sink_options *options, void **ret_state)
     return 0;
 }
 
-/* The token is in our memory: no core of it, neither as a file (too small) nor to a pipe (the
- * kernel takes 1 for "none"). The command was started before and keeps its own limit. */
+/*
+ * The token is in our memory: no core of it, neither as a file (too small) nor to a pipe (the
+ * kernel takes 1 for "none"); and where the limit may not be changed, none with memory in it. The
+ * command was started before and keeps its own settings.
+ */
 static void forbid_core(void)
 {
     struct rlimit limit;
@@ -106,6 +114,11 @@ static void forbid_core(void)
     if (getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max != 0) {
         limit.rlim_cur = 1;
         (void)setrlimit(RLIMIT_CORE, &limit);
+    }
+    int fd = open("/proc/self/coredump_filter", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fd_write_at(fd, "0", 1, 0);
+        close(fd);
     }
 }
 
@@ -119,14 +132,14 @@ static void stream_begin(void *state)
         .s3_endpoint = options->s3_endpoint,
         .interval_ns = options->interval_ns,
         .header = stream->header.data,
-        .folder = options->folder,
-        .other_folder = options->other_folder,
+        .folders = {options->folders[0], options->folders[1], options->folders[2]},
         .look_around = look_around,
         .describe = describe,
         .context = stream,
     };
 
     forbid_core();
+    stream->begun_ns = clock_monotonic_ns();
     if (uploader_start(&wanted, &stream->uploader) < 0)
         stream->uploader = NULL;
 }
@@ -143,22 +156,28 @@ static bool look_at_gpus(struct stream_look *look, const struct sample *sample)
     return true;
 }
 
-/* The first sample says who else is busy; GPUs may need some more. */
+static void look_at_others(struct stream_look *look, const struct sample *sample)
+{
+    double job_cores = sample->value[METRIC_PROCESS_CORES_USED];
+
+    look->others_cores = sample->value[METRIC_CPU_UTILIZATION] - (isnan(job_cores) ? 0 : job_cores);
+    look->cpus = (double)sample->per_core_count;
+}
+
+/* The first sample says who else is busy; GPUs may need some more, and come too late after that. */
 static void look_at_sample(struct stream *stream, const struct sample *sample)
 {
-    const double *value = sample->value;
-
     pthread_mutex_lock(&stream->lock);
-    if (stream->look_count++ == 0) {
-        double job = value[METRIC_PROCESS_CORES_USED];
-        stream->look.others_cores = value[METRIC_CPU_UTILIZATION] - (isnan(job) ? 0 : job);
-        stream->look.cpus = (double)sample->per_core_count;
-        stream->pid = isnan(value[METRIC_TRACKED_PID]) ? 0 : (pid_t)value[METRIC_TRACKED_PID];
-    }
-    stream->has_looked = look_at_gpus(&stream->look, sample) || stream->look_count >= LOOKS_MAX;
+    if (!stream->has_looked)
+        look_at_others(&stream->look, sample);
+    stream->has_looked = true;
+    stream->knows_gpus = look_at_gpus(&stream->look, sample);
     pthread_mutex_unlock(&stream->lock);
-    if (stream->has_looked)
-        uploader_may_register(stream->uploader);
+    if (stream->told_leave ||
+        (!stream->knows_gpus && clock_monotonic_ns() - stream->begun_ns < GPU_PATIENCE_NS))
+        return;
+    uploader_may_register(stream->uploader);
+    stream->told_leave = true;
 }
 
 static void stream_sample(void *state, const struct sample *sample)
@@ -171,7 +190,7 @@ static void stream_sample(void *state, const struct sample *sample)
     csv_row(&stream->csv, sample, &stream->row);
     if (!stream->row.overflow)
         uploader_row(stream->uploader, stream->row.data, stream->row.size);
-    if (!stream->has_looked)
+    if (!stream->knows_gpus || !stream->told_leave)
         look_at_sample(stream, sample);
 }
 
@@ -189,7 +208,7 @@ static bool stream_is_dead(void *state)
 }
 
 /* Being told to end is no failure. */
-static void stream_end(void *state, const struct run_end *how)
+static void stream_announce_end(void *state, const struct run_end *how)
 {
     struct stream *stream = state;
     struct uploader_end end = {
@@ -201,7 +220,16 @@ static void stream_end(void *state, const struct run_end *how)
     };
 
     if (stream->uploader != NULL)
-        uploader_end(stream->uploader, &end);
+        uploader_announce_end(stream->uploader, &end);
+}
+
+static void stream_end(void *state, const struct run_end *how)
+{
+    struct stream *stream = state;
+
+    (void)how;
+    if (stream->uploader != NULL)
+        uploader_end(stream->uploader);
 }
 
 static void stream_cancel(void *state)
@@ -213,16 +241,23 @@ static const char *stream_complaint(void *state)
 {
     struct stream *stream = state;
 
-    return stream->uploader != NULL ? uploader_message(stream->uploader) : NULL;
+    if (stream->uploader != NULL)
+        return uploader_message(stream->uploader);
+    if (stream->begun_ns == 0 || stream->told_trouble)
+        return NULL;
+    stream->told_trouble = true;
+    return "nothing is streamed: out of memory";
 }
 
 const struct sink stream_sink = {
     .name = "stream",
+    .goes_on = true,
     .open = stream_open,
     .begin = stream_begin,
     .sample = stream_sample,
     .is_full = stream_is_full,
     .is_dead = stream_is_dead,
+    .announce_end = stream_announce_end,
     .end = stream_end,
     .cancel = stream_cancel,
     .complaint = stream_complaint,

@@ -10,6 +10,8 @@
 #include "model/run.h"
 #include "net/http.h"
 
+#define STREAM_FOLDERS 3
+
 /* What the first samples showed. */
 struct stream_look {
     double others_cores; /* that others than the job kept busy; NaN: not known */
@@ -24,8 +26,9 @@ struct stream_options {
     const char *token;
     const char *s3_endpoint; /* NULL: Amazon's */
     uint64_t interval_ns;    /* between batches */
-    const char *folder;      /* for what waits and for what is left over */
-    const char *other_folder;
+    /* For what waits and for what is left over, as far as they are not NULL: the first that can. */
+    const char *folders[STREAM_FOLDERS];
+    pid_t pid; /* of the tracked process; set before the sink begins. 0: none */
     /* Both on the uploader's thread: the first may take seconds, the second comes after it. */
     void (*discover)(void *context, struct http *http, struct host *host);
     void (*conclude)(void *context, const struct stream_look *look, struct host *host);

@@ -16,6 +16,7 @@ import pytest
 from helpers import IS_ASAN, PATIENCE, ROOT, python, require_strace, samples_of, split_stderr, unshare_prefix
 
 pytest.register_assert_rewrite("streamhost")
+from gpuhost import GpuHost, only_without_driver  # noqa: E402
 from streamhost import StreamHost, csv_rows, is_secret_in, mode_of, needs_botocore  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "tests" / "fakes"))
@@ -686,3 +687,36 @@ def test_without_libcurl_rows_are_saved(host):
     assert len(host.check(outcome, 3).left) >= 3
     assert len(re.findall(r"^resource-tracker: .*\blibcurl\b", host.messages(), re.M)) == 1, host.messages()
     assert host.api.requests == []
+
+
+def test_the_stream_goes_on_without_the_output(host):
+    """A reader that stalls is its own loss; with a stream it is not the stream's."""
+    pipe = host.folder / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    host.arguments = ["-i", "0.02", "-o", str(pipe)]
+    outcome = host.run(lambda: sum(len(gzip.decompress(body).splitlines()) for body in list(host.s3.objects.values())) > 250)
+    os.close(reader)
+    assert outcome.status == 0
+    assert host.accepted_end()["data_source"] == "s3"
+    assert "are missing there" in host.messages()
+
+
+@only_without_driver
+def test_gpus_that_take_a_second_are_told(host):
+    """However short the interval is."""
+    gpus = GpuHost(host.folder)
+    gpus.say("gpus=2", "slow=nvmlInit_v2:800")
+    host.arguments = ["-i", "0.02", *gpus.arguments, "-o", str(host.output)]
+    host.env.update({name: gpus.env[name] for name in ("LD_LIBRARY_PATH", "FAKE_NVML", "FAKE_NVML_LOG")})
+    outcome = host.run(host.stored(1))
+    assert outcome.status == 0
+    assert host.api.runs[0].body["host_gpu_count"] == 2
+
+
+def test_a_long_interval_does_not_hide_the_process(host):
+    """It is known before the first sample."""
+    host.arguments = ["-i", "30", *host.arguments[2:]]
+    outcome = host.run_short("sh", "-c", "sleep 0.3")
+    assert outcome.status == 0
+    assert host.api.runs[0].body["pid"] > 0

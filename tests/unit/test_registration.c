@@ -99,6 +99,24 @@ static void test_hostile_texts(void **state)
     assert_has(text, "\"job_name\":\"\\\"},{\\\"x\\\":\\\"\\u000a");
 }
 
+static void test_a_command_line_of_megabytes(void **state)
+{
+    static char word[5000];
+    static char *many[1001];
+    struct run run = {.command = many};
+
+    (void)state;
+    memset(word, 'x', sizeof word - 1);
+    for (size_t i = 0; i < 1000; i++)
+        many[i] = word;
+    const char *text = told(&run, 0, HOST_NAMES_SPECIFIED);
+    assert_true(strlen(text) < 70 * 1024);
+    assert_true(is_json(text, strlen(text)));
+    assert_has(text, "xxx\",\"…\"]");
+    text = told(&run, 0, HOST_NAMES_DEPLOYED);
+    assert_true(is_json(text, strlen(text)));
+}
+
 static void test_too_long(void **state)
 {
     struct run run = {.job_name = "a name that does not fit"};
@@ -114,7 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_as_specified),  TEST(test_as_deployed), TEST(test_nothing_said),
-        TEST(test_hostile_texts), TEST(test_too_long),
+        TEST(test_hostile_texts), TEST(test_too_long),    TEST(test_a_command_line_of_megabytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,8 +40,7 @@ static int set_up(void **state)
         .token = "token",
         .interval_ns = 10 * NS_PER_MS,
         .header = HEADER,
-        .folder = scratch.path,
-        .other_folder = "/tmp",
+        .folders = {scratch.path, "/tmp"},
         .look_around = look_around,
         .describe = describe,
     };
@@ -87,7 +86,8 @@ static void end_within(uint64_t ns)
 {
     struct uploader_end end = {.has_exit_code = true, .deadline_ns = clock_monotonic_ns() + ns};
 
-    uploader_end(uploader, &end);
+    uploader_announce_end(uploader, &end);
+    uploader_end(uploader);
 }
 
 static void assert_left(const char *wanted)
@@ -112,6 +112,24 @@ static void test_all_rows_are_saved(void **state)
     assert_true(uploader_close(uploader));
 }
 
+/* Then they are in memory until the end, and in the next folder after it. */
+static void test_the_folder_vanishes(void **state)
+{
+    (void)state;
+    uploader_row(uploader, "1\n", 2);
+    scratch_remove(&scratch);
+    end_within(NS_PER_SEC / 2);
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/resource-tracker-%d.csv.gz", (int)getpid());
+    char *text = gunzip_file(path);
+    assert_string_equal(text, HEADER "1\n");
+    free(text);
+    unlink(path);
+    assert_true(was_said(path));
+    assert_true(uploader_close(uploader));
+    scratch_make(&scratch);
+}
+
 static void test_closed_without_an_end(void **state)
 {
     (void)state;
@@ -132,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_all_rows_are_saved),
+        TEST(test_the_folder_vanishes),
         TEST(test_closed_without_an_end),
         TEST(test_no_time_at_all),
     };
