@@ -28,6 +28,7 @@
 #define BUF_MAX (32 * 1024 * 1024)
 #define LOOK_PATIENCE_NS (60 * NS_PER_SEC)
 #define STRETCH_COUNT 2000
+#define CLOSE_NS NS_PER_SEC
 
 /* --- between the threads --- */
 
@@ -425,7 +426,7 @@ int uploader_start(const struct uploader_options *options, struct uploader **ret
 bool uploader_close(struct uploader *uploader)
 {
     if (!uploader->is_ending) {
-        struct uploader_end now = {.deadline_ns = clock_monotonic_ns()};
+        struct uploader_end now = {.deadline_ns = clock_monotonic_ns() + CLOSE_NS};
         uploader_announce_end(uploader, &now);
         uploader_end(uploader);
     }

@@ -28,7 +28,7 @@ static pid_t start_with_stdout(const char *const *words, int stdout_fd)
         argc++;
     if (config_load(&config, argc, (char **)(uintptr_t)words, none) < 0)
         _exit(2);
-    int status = tracker_run(&config);
+    int status = tracker_run(&config, environ);
     config_free(&config);
     _exit(status);
 }

@@ -137,11 +137,11 @@ static void test_closed_without_an_end(void **state)
     assert_true(uploader_close(uploader));
 }
 
-static void test_no_time_at_all(void **state)
+static void test_hardly_any_time(void **state)
 {
     (void)state;
     uploader_row(uploader, "1\n", 2);
-    end_within(0);
+    end_within(NS_PER_SEC / 2);
     assert_left(HEADER "1\n");
     assert_true(uploader_close(uploader));
 }
@@ -152,7 +152,7 @@ int main(void)
         TEST(test_all_rows_are_saved),
         TEST(test_the_folder_vanishes),
         TEST(test_closed_without_an_end),
-        TEST(test_no_time_at_all),
+        TEST(test_hardly_any_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
