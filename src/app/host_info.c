@@ -119,6 +119,7 @@ int host_info(const struct config *config, char *const *environment)
     }
     host_reset(&host);
     host_discover(&root, &host);
+    host_discover_address(&host);
     bool drivers_answer = describe_by_sample(&host, &root, config->no_gpu);
     describe_cloud(&host);
     host_lookup_override(environment, true, &host);

@@ -88,6 +88,7 @@ static void discover(void *context, struct http *http, struct host *host)
     const struct streaming *streaming = context;
 
     host_discover(streaming->root, host);
+    host_discover_address(host);
     host_lookup_cloud(http, host);
 }
 

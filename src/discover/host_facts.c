@@ -194,14 +194,18 @@ static void find_storage(const struct sysroot *root, struct host *host)
         host->storage_gb = total_gb;
 }
 
-void host_discover(const struct sysroot *root, struct host *host)
+void host_discover_address(struct host *host)
 {
     char ip[INET_ADDRSTRLEN];
 
-    find_id(root, host);
-    find_name(root, host);
     if (host_ip_find(ip))
         snprintf(host->ip, sizeof host->ip, "%s", ip);
+}
+
+void host_discover(const struct sysroot *root, struct host *host)
+{
+    find_id(root, host);
+    find_name(root, host);
     find_processors(root, host);
     find_memory(root, host);
     find_storage(root, host);

@@ -1,7 +1,6 @@
 /*
  * What the machine says of itself: name, address, processors, memory, storage. Every fact is
- * optional; what cannot be read stays unknown. Opens a socket (to list addresses), so it is only
- * called when the user streams or asks.
+ * optional; what cannot be read stays unknown.
  */
 #ifndef DISCOVER_HOST_FACTS_H
 #define DISCOVER_HOST_FACTS_H
@@ -9,7 +8,10 @@
 #include "base/sysroot.h"
 #include "model/host.h"
 
-/* All but the cloud_…, GPU and allocation facts. */
+/* The address. Opens a socket to list them, so it is only called when the user streams or asks. */
+void host_discover_address(struct host *host);
+
+/* All but the address and the cloud_…, GPU and allocation facts. */
 void host_discover(const struct sysroot *root, struct host *host);
 
 #endif

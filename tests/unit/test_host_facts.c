@@ -323,6 +323,7 @@ static void test_this_machine(void **state)
     host_reset(&host);
     assert_int_equal(sysroot_open(&root, NULL, NULL, &culprit), 0);
     host_discover(&root, &host);
+    host_discover_address(&host);
     sysroot_close(&root);
 
     (void)gethostname(name, sizeof name - 1);
