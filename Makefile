@@ -5,6 +5,7 @@
 #   make test       all tests
 #   make check      layers, sizes, formatting, static analysis, both compilers
 #   make docs       write the man page, completions and tables anew from the code
+#   make picture    take the README's picture of a report anew
 #   make golden     write the expected outputs anew; read the diff like code
 #   make fuzz       fuzz every parser for FUZZ_SECONDS each
 #   make bench      measure cost and latency on this machine
@@ -48,7 +49,7 @@ endif
 CFLAGS ?=
 say = $(if $(V),,@echo "  $(1) $@";)
 CPPFLAGS += -D_GNU_SOURCE -Isrc
-ALL_CFLAGS = -std=gnu11 $(OPTIMISE) $(WARNINGS) $(HARDENING) $(CFLAGS)
+ALL_CFLAGS = -std=gnu11 $(OPTIMISE) $(SMALL) $(WARNINGS) $(HARDENING) $(CFLAGS)
 ALL_LDFLAGS = $(HARDENING_LINK) $(LINK) $(LDFLAGS)
 LDLIBS = -ldl -pthread
 # What asking clouds and streaming need. libcurl is not among it: it is loaded when it is used.
@@ -80,7 +81,10 @@ ifeq ($(NET),yes)
 else
   SOURCES := $(filter-out $(NET_SOURCES),$(SOURCES))
 endif
-OBJECTS = $(SOURCES:%.c=$(OUT)/%.o)
+# The report's page goes into the binary: deflated where there is something to inflate it.
+PAGE = $(OUT)/report_page.c
+PAGE_FORM = $(if $(filter yes,$(NET)),gzip,plain)
+OBJECTS = $(SOURCES:%.c=$(OUT)/%.o) $(PAGE:%.c=%.o)
 # Everything but main, for tests and tools.
 LIBRARY = $(filter-out $(OUT)/src/main.o,$(OBJECTS))
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(OUT)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -88,14 +92,14 @@ UNIT_SUPPORT = $(patsubst %.c,$(OUT)/%.o,$(filter-out tests/unit/test_%.c,$(wild
 FUZZERS = $(patsubst fuzz/%.c,build/fuzz/%,$(wildcard fuzz/fuzz_*.c))
 FAKES = $(patsubst tests/fakes/%.c,build/fakes/%.so,$(wildcard tests/fakes/*.c))
 ifneq ($(NET),yes)
-  NET_PARTS = $(basename $(notdir $(NET_SOURCES))) s3_uri
+  NET_PARTS = $(basename $(notdir $(NET_SOURCES))) s3_uri bytes gunzip reader
   UNIT_TESTS := $(filter-out $(NET_PARTS:%=$(OUT)/unit/test_%),$(UNIT_TESTS))
   FUZZERS := $(filter-out $(NET_PARTS:%=build/fuzz/fuzz_%),$(FUZZERS))
 endif
 GENERATED = docs/resource-tracker.1 docs/options.md docs/metrics.md \
   completions/resource-tracker.bash completions/_resource-tracker completions/resource-tracker.fish
 
-.PHONY: all demo test check docs golden fuzz bench bench-gpu install clean setup-build setup-test setup-check \
+.PHONY: all demo test check docs picture golden fuzz bench bench-gpu install clean setup-build setup-test setup-check \
   unit fuzzers fakes
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -118,6 +122,17 @@ $(OUT)/.net-$(NET):
 	@rm -f $(OUT)/.net-*
 	@touch $@
 
+# npm writes the last file when it installs; those of packages keep their old dates.
+$(PAGE): tools/build-report $(wildcard report/*.css report/*.js) report/package-lock.json \
+  $(wildcard report/node_modules/.package-lock.json) $(OUT)/.net-$(NET)
+	$(call say,PAGE)tools/build-report $(PAGE_FORM) $@
+
+$(PAGE:%.c=%.o): $(PAGE)
+	$(call say,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
+
+# A report is made once: small beats fast.
+$(OUT)/src/encode/report%.o $(OUT)/src/encode/html.o $(OUT)/src/encode/human.o: SMALL = $(if $(filter release,$(BUILD)),-Os)
+
 $(OUT)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
@@ -129,14 +144,18 @@ $(OUT)/unit/%: $(OUT)/tests/unit/%.o $(UNIT_SUPPORT) $(LIBRARY)
 $(OUT)/gendocs: $(OUT)/tools/gendocs.o $(LIBRARY)
 	$(call say,LINK)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# Report pages for the browser tests.
+$(OUT)/pages: $(OUT)/tests/browser/pages.o $(LIBRARY)
+	$(call say,LINK)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LDLIBS)
+
 build/fakes/%.so: tests/fakes/%.c $(wildcard tests/fakes/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $<
 
-build/fuzz/%: fuzz/%.c fuzz/support.h $(SOURCES) $(wildcard src/*.def src/*.h src/*/*.h)
+build/fuzz/%: fuzz/%.c fuzz/support.h $(SOURCES) $(PAGE) $(wildcard src/*.def src/*.h src/*/*.h)
 	@mkdir -p $(@D)
 	$(call say,FUZZ)clang $(CPPFLAGS) -std=gnu11 -O1 -g $(WARNINGS) -fsanitize=fuzzer,address,undefined \
-	  -fno-sanitize-recover=all -o $@ $< $(filter-out src/main.c,$(SOURCES)) $(LDLIBS)
+	  -fno-sanitize-recover=all -o $@ $< $(filter-out src/main.c,$(SOURCES)) $(PAGE) $(LDLIBS)
 
 unit: $(UNIT_TESTS) $(FAKES)
 fuzzers: $(FUZZERS)
@@ -154,6 +173,9 @@ check: setup-check
 docs: setup-build
 	@$(MAKE) --no-print-directory $(OUT)/gendocs
 	@for file in $(GENERATED); do $(OUT)/gendocs $$file > $$file.new && mv $$file.new $$file; done
+
+picture: setup-test
+	@UPDATE_PICTURE=1 tools/run-tests browser
 
 golden: setup-test docs
 	@$(MAKE) --no-print-directory unit

@@ -22,4 +22,8 @@ size_t fmt_u64(char *out, uint64_t value);
  */
 size_t fmt_fixed(char *out, double value, unsigned decimals);
 
+/* The number that a reader of that text gets, to the last bit; what is not finite stays as it is.
+ */
+double fmt_rounded(double value, unsigned decimals);
+
 #endif

@@ -1,47 +1,9 @@
 #include "encode/json.h"
 
+#include "encode/utf8.h"
 #include "version.h"
 
 #include <string.h>
-
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-/*
- * Length of the well-formed UTF-8 sequence at `text`, or 0. The table of the Unicode standard: no
- * overlong forms, no surrogates, nothing above U+10FFFF. A NUL ends every comparison.
- */
-static size_t utf8_length(const unsigned char *text)
-{
-    unsigned char lead = text[0];
-    unsigned char low = 0x80;
-    unsigned char high = 0xbf;
-    size_t length;
-
-    if (lead < 0x80)
-        return 1;
-    if (lead >= 0xc2 && lead <= 0xdf)
-        length = 2;
-    else if (lead >= 0xe0 && lead <= 0xef)
-        length = 3;
-    else if (lead >= 0xf0 && lead <= 0xf4)
-        length = 4;
-    else
-        return 0;
-    if (lead == 0xe0)
-        low = 0xa0;
-    else if (lead == 0xed)
-        high = 0x9f;
-    else if (lead == 0xf0)
-        low = 0x90;
-    else if (lead == 0xf4)
-        high = 0x8f;
-    if (text[1] < low || text[1] > high)
-        return 0;
-    for (size_t i = 2; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    return length;
-}
 
 static void put_escape(struct buf *out, unsigned char c)
 {
@@ -75,7 +37,7 @@ void json_text(const char *text, struct buf *out)
         }
         size_t length = utf8_length(at);
         if (length == 0) {
-            buf_text(out, REPLACEMENT);
+            buf_text(out, UTF8_REPLACEMENT);
             at++;
         } else {
             buf_bytes(out, (const char *)at, length);

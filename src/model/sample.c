@@ -7,6 +7,7 @@
 
 void sample_reset(struct sample *sample)
 {
+    sample->interval_secs = NAN;
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         sample->value[i] = NAN;
         sample->text[i] = NULL;

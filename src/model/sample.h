@@ -65,6 +65,7 @@ struct tree_pids {
 };
 
 struct sample {
+    double interval_secs; /* time it covers; NaN: not known */
     double value[METRIC_COUNT];
     const char *text[METRIC_COUNT]; /* of the metrics that are texts */
     const double *per_core;

@@ -205,6 +205,28 @@ static void test_fixed_keeps_decimals_that_fit(void **state)
     assert_string_equal(fixed_text(20000000000.5, 9), "20000000000.500000000");
 }
 
+/* What is parsed back from the text is the same double, for any number of decimals. */
+static void test_rounded_is_what_a_reader_gets(void **state)
+{
+    uint64_t seed = 42;
+
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        seed = seed * 6364136223846793005U + 1442695040888963407U;
+        unsigned decimals = (unsigned)(seed >> 60) % 7;
+        double value = (double)(int64_t)seed / (double)(UINT64_C(1) << (20 + i % 40));
+        char text[FMT_FIXED_MAX + 1];
+        text[fmt_fixed(text, value, decimals)] = '\0';
+        double rounded = fmt_rounded(value, decimals);
+        if (fabs(value) < 1e9 && rounded != strtod(text, NULL))
+            fail_msg("%.17g with %u decimals: %.17g, but %s", value, decimals, rounded, text);
+    }
+    assert_true(isnan(fmt_rounded(NAN, 2)));
+    assert_true(isinf(fmt_rounded(-INFINITY, 2)));
+    assert_true(fmt_rounded(1e300, 2) == 1e300);
+    assert_true(fmt_rounded(-0.004, 2) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_fixed_pads_decimals),
         cmocka_unit_test(test_fixed_saturates),
         cmocka_unit_test(test_fixed_keeps_decimals_that_fit),
+        cmocka_unit_test(test_rounded_is_what_a_reader_gets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,90 @@
+#include "encode/html.h"
+#include "encode/utf8.h"
+#include "scratch.h"
+
+#include <math.h>
+
+static struct buf out;
+
+static int make(void **state)
+{
+    (void)state;
+    return buf_init(&out, 64, 1 << 20);
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    buf_free(&out);
+    return 0;
+}
+
+static const char *text_of(const char *text)
+{
+    buf_reset(&out);
+    html_text(&out, text);
+    buf_char(&out, '\0');
+    return out.data;
+}
+
+static void test_markup_becomes_text(void **state)
+{
+    (void)state;
+    assert_string_equal(text_of("<b a='1' c=\"2\">&amp;</b>"),
+                        "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp;amp;&lt;/b&gt;");
+    assert_string_equal(text_of("größer, 大きい"), "größer, 大きい");
+    assert_string_equal(text_of("two\nlines\tand a tab"), "two\nlines\tand a tab");
+    assert_string_equal(text_of(NULL), "");
+}
+
+/* Whatever bytes there are: no character that means something in HTML, and well-formed UTF-8. */
+static void test_every_byte_and_every_pair_is_harmless(void **state)
+{
+    (void)state;
+    for (int first = 1; first < 256; first++) {
+        for (int second = 0; second < 256; second++) {
+            const char text[] = {(char)first, (char)second, '\0'};
+            const char *html = text_of(text);
+            assert_null(strpbrk(html, "<>\"'"));
+            for (const char *at = html; *at != '\0';) {
+                size_t length = utf8_length((const unsigned char *)at);
+                assert_true(length > 0);
+                at += length;
+            }
+        }
+    }
+}
+
+static void test_what_is_not_text_is_replaced(void **state)
+{
+    (void)state;
+    assert_string_equal(text_of("a\x1b[31mb\x7f"), "a" UTF8_REPLACEMENT "[31mb" UTF8_REPLACEMENT);
+    assert_string_equal(text_of("\xff\xc0\x80"),
+                        UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT);
+}
+
+static void test_cells(void **state)
+{
+    (void)state;
+    buf_reset(&out);
+    html_row_head(&out, "a<b");
+    html_text_cell(&out, NULL);
+    html_quantity_cell(&out, 1.5, "cores");
+    html_quantity_cell(&out, NAN, "cores");
+    html_quantity_cell(&out, 90, "s");
+    buf_char(&out, '\0');
+    assert_string_equal(out.data, "<th scope=\"row\">a&lt;b</th><td class=\"text\"></td>"
+                                  "<td>1.50 cores</td><td>–</td><td>1 min 30 s</td>");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_markup_becomes_text),
+        cmocka_unit_test(test_every_byte_and_every_pair_is_harmless),
+        cmocka_unit_test(test_what_is_not_text_is_replaced),
+        cmocka_unit_test(test_cells),
+    };
+
+    return cmocka_run_group_tests(tests, make, drop);
+}
