@@ -13,6 +13,8 @@ _resource_tracker()
         -f|--format) ((i++)) ;;
         --csv-columns) ((i++)) ;;
         -o|--output) ((i++)) ;;
+        --report) ((i++)) ;;
+        --from) ((i++)) ;;
         --upload-interval) ((i++)) ;;
         -n|--job-name) ((i++)) ;;
         --project-name) ((i++)) ;;
@@ -40,6 +42,8 @@ _resource_tracker()
         -f|--format) COMPREPLY=($(compgen -W 'json csv' -- "$word")); return ;;
         --csv-columns) COMPREPLY=($(compgen -W 'basic full' -- "$word")); return ;;
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --report) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --from) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --upload-interval) COMPREPLY=(); return ;;
         -n|--job-name) COMPREPLY=(); return ;;
         --project-name) COMPREPLY=(); return ;;
@@ -58,7 +62,7 @@ _resource_tracker()
         --sysfs) COMPREPLY=($(compgen -d -- "$word")); return ;;
     esac
     if [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W '--pid -p --interval -i --config -c --format -f --csv-columns --output -o --quiet --upload-interval --job-name -n --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --no-detect --pss --cgroup --no-gpu --gpu-detail --procfs --sysfs --verbose --host-info --list-metrics --help -h --version -V' -- "$word"))
+        COMPREPLY=($(compgen -W '--pid -p --interval -i --config -c --format -f --csv-columns --output -o --quiet --summary --report --from --upload-interval --job-name -n --project-name --stage-name --task-name --team --env --language --orchestrator --executor --external-run-id --container-image --tag --no-detect --pss --cgroup --no-gpu --gpu-detail --procfs --sysfs --verbose --host-info --list-metrics --help -h --version -V' -- "$word"))
     else
         COMPREPLY=($(compgen -c -- "$word"))
     fi

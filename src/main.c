@@ -1,7 +1,8 @@
 /*
- * options -> config -> tracker_run() -> exit status; nothing else.
+ * options -> config -> tracker_run() or from_run() -> exit status; nothing else.
  */
 #include "app/config.h"
+#include "app/from.h"
 #include "app/host_info.h"
 #include "app/show.h"
 #include "app/tracker.h"
@@ -38,6 +39,8 @@ int main(int argc, char **argv)
         status = host_info(&config, environ);
     else if (config.action != ACTION_RUN)
         status = show(config.action);
+    else if (config.from_count > 0)
+        status = from_run(&config);
     else
         status = tracker_run(&config, environ);
     config_free(&config);

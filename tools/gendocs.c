@@ -39,6 +39,30 @@ static bool takes_directory(const struct option_row *row)
     return row->argument != NULL && strcmp(row->argument, "DIR") == 0;
 }
 
+/* Whether the word behind it belongs to it. */
+static bool takes_word(const struct option_row *row)
+{
+    return row->argument != NULL && row->type != OPTION_SWITCH;
+}
+
+static bool is_repeatable(const struct option_row *row)
+{
+    return row->type == OPTION_TAG || row->type == OPTION_FILES;
+}
+
+/* " FILE" or "[=FORMAT]", the name between two marks. */
+static void put_argument(struct buf *out, const struct option_row *row, const char *before,
+                         const char *after)
+{
+    if (row->argument == NULL)
+        return;
+    buf_text(out, takes_word(row) ? " " : "[=");
+    buf_text(out, before);
+    buf_text(out, row->argument);
+    buf_text(out, after);
+    buf_text(out, takes_word(row) ? "" : "]");
+}
+
 /* "json|csv" as "json csv". */
 static void put_choices(struct buf *out, const char *choices)
 {
@@ -69,11 +93,7 @@ static void put_man_option(struct buf *out, const struct option_row *row)
     }
     put_roff(out, "--");
     put_roff(out, row->name);
-    if (row->argument != NULL) {
-        buf_text(out, " \\fI");
-        put_roff(out, row->argument);
-        buf_text(out, "\\fR");
-    }
+    put_argument(out, row, "\\fI", "\\fR");
     buf_char(out, '\n');
     put_roff(out, row->help);
     if (row->fallback != NULL) {
@@ -95,9 +115,13 @@ static void man_page(struct buf *out)
              ".B resource-tracker\n[\\fIOPTIONS\\fR] [\\-\\-] \\fICOMMAND\\fR [\\fIARG\\fR...]\n"
              ".br\n.B resource-tracker\n[\\fIOPTIONS\\fR] \\-\\-pid \\fIPID\\fR\n"
              ".br\n.B resource-tracker\n[\\fIOPTIONS\\fR]\n"
+             ".br\n.B resource-tracker\n[\\fIOPTIONS\\fR] \\-\\-from \\fIFILE\\fR\n"
              ".SH DESCRIPTION\n"
              "Runs a command, attaches to a process or watches the host, and writes one sample\n"
              "of CPU, memory, disk and network figures every interval, as JSON Lines or CSV.\n"
+             "At the end it can say what was used, where the run was bound and what to ask for\n"
+             "next time (\\-\\-summary), and write a page with charts (\\-\\-report), also from\n"
+             "recorded samples (\\-\\-from).\n"
              "The command starts at once, keeps its standard input and output, and gets every\n"
              "signal; a last sample is taken the moment it ends. Option parsing stops at the\n"
              "first word that is no option.\n"
@@ -113,7 +137,7 @@ static void man_page(struct buf *out)
     }
     buf_text(out,
              ".SH ENVIRONMENT\n"
-             "Every option but those that only print something is also read from\n"
+             "Every option but \\-\\-from and those that only print something is also read from\n"
              ".BI RESOURCE_TRACKER_ NAME\nand\n.BI TRACKER_ NAME\n"
              "(dashes become underscores), and from the TOML file. A flag overrules the\n"
              "environment, and that the file. Tags in a variable are separated by commas.\n"
@@ -153,10 +177,9 @@ static void put_option_line(struct buf *out, const struct option_row *row)
         buf_text(out, ", ");
     }
     put_code(out, "--", row->name);
-    buf_char(out, ' ');
-    put_cell(out, row->argument != NULL ? row->argument : "");
+    put_argument(out, row, "", "");
     buf_text(out, " | ");
-    if (row->type != OPTION_ACTION) {
+    if (row->type != OPTION_ACTION && row->type != OPTION_FILES) {
         buf_text(out, "`TRACKER_");
         put_upper(out, row->name);
         buf_char(out, '`');
@@ -291,7 +314,7 @@ static void put_pattern(struct buf *out, const struct option_row *row)
 
 static void put_bash_case(struct buf *out, const struct option_row *row)
 {
-    if (row->argument == NULL)
+    if (!takes_word(row))
         return;
     buf_text(out, "        ");
     put_pattern(out, row);
@@ -322,7 +345,7 @@ static void bash_completion(struct buf *out)
              "        case ${COMP_WORDS[i]} in\n"
              "        --) _command_offset $((i + 1)); return ;;\n");
     for (size_t i = 0; i < option_count; i++)
-        if (options[i].argument != NULL) {
+        if (takes_word(&options[i])) {
             buf_text(out, "        ");
             put_pattern(out, &options[i]);
             buf_text(out, ") ((i++)) ;;\n");
@@ -372,17 +395,18 @@ static void put_zsh_option(struct buf *out, const struct option_row *row)
         buf_text(out, row->name);
         buf_text(out, "}'");
     } else {
-        buf_text(out, row->type == OPTION_TAG ? "'*--" : "'--");
+        buf_text(out, is_repeatable(row) ? "'*--" : "'--");
         buf_text(out, row->name);
+        buf_text(out, row->type == OPTION_SWITCH ? "=-" : "");
     }
     buf_char(out, '[');
     put_zsh_text(out, row->help);
     buf_char(out, ']');
     if (row->argument != NULL) {
-        buf_char(out, ':');
+        buf_text(out, takes_word(row) ? ":" : "::");
         buf_text(out, row->argument);
         buf_char(out, ':');
-        if (row->type == OPTION_CHOICE) {
+        if (row->choices != NULL) {
             buf_char(out, '(');
             put_choices(out, row->choices);
             buf_char(out, ')');
@@ -426,9 +450,9 @@ static void fish_completion(struct buf *out)
         buf_text(out, row->name);
         if (row->letter != 0)
             buf_text(out, letter);
-        if (row->argument != NULL)
+        if (takes_word(row))
             buf_text(out, takes_file(row) || takes_directory(row) ? " -r -F" : " -x");
-        if (row->type == OPTION_CHOICE) {
+        if (row->choices != NULL) {
             buf_text(out, " -a '");
             put_choices(out, row->choices);
             buf_char(out, '\'');

@@ -90,6 +90,19 @@ static const char *set_text(struct config *config, const char *text, const char 
     return *ret_text == NULL ? "does not fit into memory" : NULL;
 }
 
+static const char *add_file(struct config *config, const char *text)
+{
+    const char **from =
+        array_grow(config->from, &config->from_capacity, config->from_count + 1, sizeof *from);
+    if (from == NULL)
+        return "does not fit into memory";
+    config->from = from;
+    const char *problem = set_text(config, text, &from[config->from_count]);
+    if (problem == NULL)
+        config->from_count++;
+    return problem;
+}
+
 static const char *set_option(struct config *config, const struct option_row *row, const char *text,
                               enum rank rank)
 {
@@ -117,6 +130,12 @@ static const char *set_option(struct config *config, const struct option_row *ro
     case OPTION_CHOICE:
         problem = value_choice(row->choices, text, (int *)(void *)member);
         break;
+    case OPTION_SWITCH:
+        problem = value_switch(row->choices, text, (int *)(void *)member);
+        break;
+    case OPTION_FILES:
+        problem = add_file(config, text);
+        break;
     case OPTION_TAG:
     case OPTION_ACTION:
         break;
@@ -142,7 +161,7 @@ static enum rank rank_of(const struct config *config, const char *name)
 /* What goes behind a problem: the choices, after "is not one of ". */
 static const char *choices_of(const struct option_row *row)
 {
-    return row->type == OPTION_CHOICE ? row->choices : "";
+    return row->choices != NULL ? row->choices : "";
 }
 
 /* --- the command line --- */
@@ -167,7 +186,9 @@ static void fill_getopt(struct getopt_tables *tables)
         bool has_argument = options[i].argument != NULL;
         tables->longs[i] = (struct option){
             .name = options[i].name,
-            .has_arg = has_argument ? required_argument : no_argument,
+            .has_arg = !has_argument                      ? no_argument
+                       : options[i].type == OPTION_SWITCH ? optional_argument
+                                                          : required_argument,
             .val = LONG_BASE + (int)i,
         };
         if (options[i].letter == 0)
@@ -213,7 +234,7 @@ static int take_flag(struct config *config, const struct option_row *row, const 
             config->action = (enum config_action)row->offset;
         return 0;
     }
-    const char *value = row->type == OPTION_FLAG ? "true" : text;
+    const char *value = row->type == OPTION_FLAG || text == NULL ? "true" : text;
     const char *problem = set_option(config, row, value, RANK_FLAG);
     if (problem == NULL)
         return 0;
@@ -301,7 +322,7 @@ static int load_environment(struct config *config, char *const *environment)
     char name[OPTION_NAME_MAX];
 
     for (size_t i = 0; i < option_count; i++) {
-        if (options[i].type == OPTION_ACTION)
+        if (options[i].type == OPTION_ACTION || options[i].type == OPTION_FILES)
             continue;
         /* The longer prefix is the more exact one: where both are set it comes last and wins. */
         for (size_t p = sizeof variable_prefixes / sizeof variable_prefixes[0]; p-- > 0;) {
@@ -338,8 +359,11 @@ static bool type_fits(const struct option_row *row, enum toml_type type)
     case OPTION_TEXT:
     case OPTION_CHOICE:
         return type == TOML_STRING;
+    case OPTION_SWITCH:
+        return type == TOML_STRING || type == TOML_BOOLEAN;
     case OPTION_TAG:
         return true;
+    case OPTION_FILES:
     case OPTION_ACTION:
         break;
     }
@@ -390,8 +414,23 @@ static void load_toml(struct config *config)
 
 /* --- all of it --- */
 
+static int check_from(const struct config *config)
+{
+    const char *other = config->command != NULL                                   ? "a command"
+                        : config->pid != 0 && rank_of(config, "pid") == RANK_FLAG ? "--pid"
+                                                                                  : NULL;
+
+    if (other == NULL)
+        return 0;
+    log_say("option --from: recorded samples are read, and %s is given too; give one of them",
+            other);
+    return -EINVAL;
+}
+
 static int check_together(struct config *config)
 {
+    if (config->from_count > 0)
+        return check_from(config);
     if (config->cgroup && config->command == NULL && rank_of(config, "cgroup") == RANK_FLAG) {
         log_say("option --cgroup: there is no command to run in a cgroup of its own");
         return -EINVAL;
@@ -444,5 +483,6 @@ void config_free(struct config *config)
     free(config->ranks);
     free(config->tag_ranks);
     free(config->run.tags);
+    free(config->from);
     *config = (struct config){0};
 }

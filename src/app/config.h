@@ -31,6 +31,10 @@ struct config {
     int csv_columns; /* enum csv_columns */
     const char *output;
     bool quiet;
+    int summary;        /* enum summary_mode */
+    const char *report; /* NULL: none */
+    const char **from;  /* files with recorded samples, in the place of a run */
+    size_t from_count;
     bool verbose;
     bool cgroup;
     bool no_gpu;
@@ -44,6 +48,7 @@ struct config {
     unsigned char *ranks; /* source that set each option so far */
     unsigned char *tag_ranks;
     size_t tag_capacity;
+    size_t from_capacity;
     char **owned; /* texts we allocated */
     size_t owned_count;
     size_t owned_capacity;

@@ -16,8 +16,10 @@ void help_option_name(const struct option_row *row, struct buf *out)
     buf_text(out, "--");
     buf_text(out, row->name);
     if (row->argument != NULL) {
-        buf_char(out, ' ');
+        bool may_be_left_out = row->type == OPTION_SWITCH;
+        buf_text(out, may_be_left_out ? "[=" : " ");
         buf_text(out, row->argument);
+        buf_text(out, may_be_left_out ? "]" : "");
     }
 }
 
@@ -78,12 +80,14 @@ void help_print(struct buf *out)
 
     if (buf_init(&text, 256, 4096) < 0)
         return;
-    buf_text(out, "resource-tracker " TRACKER_VERSION "\n"
-                  "Tells what a job really uses: CPU, memory, disk and network.\n"
-                  "\n"
-                  "  resource-tracker [OPTIONS] [--] COMMAND [ARG...]   run and track a command\n"
-                  "  resource-tracker [OPTIONS] --pid PID               track a running process\n"
-                  "  resource-tracker [OPTIONS]                         watch the whole host\n");
+    buf_text(out,
+             "resource-tracker " TRACKER_VERSION "\n"
+             "Tells what a job really uses: CPU, memory, disk and network.\n"
+             "\n"
+             "  resource-tracker [OPTIONS] [--] COMMAND [ARG...]   run and track a command\n"
+             "  resource-tracker [OPTIONS] --pid PID               track a running process\n"
+             "  resource-tracker [OPTIONS]                         watch the whole host\n"
+             "  resource-tracker [OPTIONS] --from FILE             look at recorded samples\n");
     for (size_t i = 0; i < option_count; i++) {
         put_heading(out, &options[i]);
         put_option(out, &text, &options[i]);

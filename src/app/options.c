@@ -26,6 +26,15 @@ const struct option_row options[] = {
      "standard output without one"},
     {"quiet", 0, OPTION_FLAG, NULL, "tracker", "quiet", NULL, NULL, AT(quiet),
      "write no samples, not even to --output"},
+    {"summary", 0, OPTION_SWITCH, "FORMAT", "tracker", "summary", "auto", "auto|text|json|none",
+     AT(summary),
+     "say at the end what the run used, on standard error: text, json or none; auto is text when "
+     "that is a terminal and samples go elsewhere, with a status line until then"},
+    {"report", 0, OPTION_TEXT, "FILE", "tracker", "report", NULL, NULL, AT(report),
+     "write a report of the run to FILE: one HTML page that needs nothing else"},
+    {"from", 0, OPTION_FILES, "FILE", NULL, NULL, NULL, NULL, AT(from),
+     "make summary and report from recorded samples (JSON Lines or CSV) instead of a run; several "
+     "files stand side by side"},
 
     {"upload-interval", 0, OPTION_SECONDS, "SECS", "tracker", "upload_interval_secs", "60", NULL,
      AT(upload_interval_ns), "time between uploads when the run is streamed"},

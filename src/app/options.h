@@ -13,7 +13,9 @@ enum option_type {
     OPTION_SECONDS, /* uint64_t nanoseconds */
     OPTION_PID,     /* pid_t */
     OPTION_CHOICE,  /* int: index into `choices` */
+    OPTION_SWITCH,  /* int, likewise; the value may be left out, see value_switch() */
     OPTION_TAG,     /* KEY=VALUE, repeatable */
+    OPTION_FILES,   /* const char **, repeatable; has neither variable nor TOML key */
     OPTION_ACTION,  /* prints something and ends; has neither variable nor TOML key */
 };
 

@@ -1,5 +1,6 @@
 #include "app/tracker.h"
 
+#include "app/run_digest.h"
 #include "app/streaming.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -10,6 +11,7 @@
 #include "collect/collector.h"
 #include "collect/job_cgroup.h"
 #include "sink/sink.h"
+#include "sink/terminal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -27,6 +29,7 @@ struct tracker {
     struct collectors *collectors;
     struct streaming *streaming; /* NULL: nothing is streamed */
     struct sinks *sinks;
+    struct digest *digest; /* NULL: nobody asks for one */
     struct job_cgroup cgroup;
     struct child child;
     struct reaper reaper;
@@ -58,14 +61,18 @@ static void complain(struct tracker *tracker)
 {
     if (tracker->child.pid == 0 && sinks_are_dead(tracker->sinks))
         return;
-    for (const char *complaint; (complaint = sinks_complaint(tracker->sinks)) != NULL;)
+    for (const char *complaint; (complaint = sinks_complaint(tracker->sinks)) != NULL;) {
+        sinks_hide(tracker->sinks);
         log_say("%s", complaint);
+    }
 }
 
 static void remark(struct tracker *tracker)
 {
-    for (const char *text; (text = collectors_remark(tracker->collectors)) != NULL;)
+    for (const char *text; (text = collectors_remark(tracker->collectors)) != NULL;) {
+        sinks_hide(tracker->sinks);
         log_detail("%s", text);
+    }
 }
 
 static void prime(struct tracker *tracker)
@@ -89,6 +96,7 @@ static void take_sample(struct tracker *tracker, uint64_t now_ns)
 
     tracker->timestamp_secs = next_timestamp(tracker);
     collectors_read(tracker->collectors, &tick, &tracker->sample);
+    tracker->sample.interval_secs = (double)tick.elapsed_ns / NS_PER_SEC;
     value[METRIC_TIMESTAMP_SECS] = tracker->timestamp_secs;
     if (tracker->tracked_pid > 0)
         value[METRIC_TRACKED_PID] = tracker->tracked_pid;
@@ -126,8 +134,10 @@ static void pass_on(struct tracker *tracker, const struct signalfd_siginfo *info
     if (!signal_reached_command(info, tracker->child.pid))
         (void)kill(tracker->child.pid, number);
     /* Ctrl-Z has stopped the command; now it is our turn, or the shell would wait for us. */
-    if (number == SIGTSTP)
+    if (number == SIGTSTP) {
+        sinks_hide(tracker->sinks);
         signals_stop_self();
+    }
 }
 
 static void hand_on_ended_child(void *context, pid_t pid, const struct rusage *rusage)
@@ -188,6 +198,7 @@ static void sample_until_the_end(struct tracker *tracker)
     }
     if (!sinks_are_dead(tracker->sinks))
         take_sample(tracker, clock_monotonic_ns());
+    run_digest_describe(tracker->digest, &tracker->root);
     struct run_end how = how_it_ended(tracker);
     sinks_end(tracker->sinks, &how);
     complain(tracker);
@@ -273,6 +284,7 @@ static int run_command(struct tracker *tracker)
     }
     streaming_set_pid(tracker->streaming, tracker->tracked_pid);
     sinks_begin(tracker->sinks);
+    run_digest_limits(tracker->digest, &tracker->root, 0);
     sample_until_the_end(tracker);
     return reaper_exit_status(&tracker->reaper);
 }
@@ -288,6 +300,7 @@ static int watch(struct tracker *tracker)
     streaming_set_pid(tracker->streaming, tracker->tracked_pid);
     sinks_begin(tracker->sinks);
     collectors_describe(tracker->collectors);
+    run_digest_limits(tracker->digest, &tracker->root, tracker->tracked_pid);
     sample_until_the_end(tracker);
     return 0;
 }
@@ -295,17 +308,20 @@ static int watch(struct tracker *tracker)
 static int open_sinks(struct tracker *tracker)
 {
     const struct config *config = tracker->config;
-    bool to_stdout =
-        config->output != NULL ? strcmp(config->output, "-") == 0 : config->command == NULL;
-    bool to_path = config->output != NULL && !to_stdout;
+    enum sample_place place = sample_place(config);
     struct sink_options wanted = {
         .run = &config->run,
         .format = (enum output_format)config->format,
         .columns = (enum csv_columns)config->csv_columns,
-        .output = to_path ? config->output : NULL,
-        .output_fd = to_stdout ? STDOUT_FILENO : STDERR_FILENO,
+        .output = place == SAMPLES_TO_PATH ? config->output : NULL,
+        .output_fd = place == SAMPLES_TO_STDOUT ? STDOUT_FILENO : STDERR_FILENO,
         .quiet = config->quiet,
         .stream = streaming_options(tracker->streaming),
+        .digest = tracker->digest,
+        .summary = summary_mode_of(config),
+        .live = config->summary != SUMMARY_NONE && has_idle_terminal(config) &&
+                terminal_is_capable(STDERR_FILENO),
+        .report = config->report,
     };
     const char *culprit = NULL;
 
@@ -313,7 +329,17 @@ static int open_sinks(struct tracker *tracker)
     if (error == -ENXIO)
         log_say("option --output: %s has no reader yet; start its reader first", culprit);
     else if (error < 0)
-        log_say("option --output: cannot write to %s: %s", culprit, strerror(-error));
+        log_say("option --%s: cannot write to %s: %s",
+                culprit == config->report ? "report" : "output", culprit, strerror(-error));
+    return error;
+}
+
+static int open_digest(struct tracker *tracker)
+{
+    int error = run_digest_open(tracker->config, &tracker->digest);
+
+    if (error < 0)
+        log_say("cannot start: %s", strerror(-error));
     return error;
 }
 
@@ -349,12 +375,13 @@ int tracker_run(const struct config *config, char *const *environment)
     };
     int status = STATUS_CANNOT_START;
 
-    if (open_sysroot(&tracker) == 0 && open_signals(&tracker) == 0) {
+    if (open_sysroot(&tracker) == 0 && open_signals(&tracker) == 0 && open_digest(&tracker) == 0) {
         streaming_open(config, &tracker.root, environment, &tracker.streaming);
         if (open_sinks(&tracker) == 0)
             status = config->command != NULL ? run_command(&tracker) : watch(&tracker);
     }
     bool sinks_closed = sinks_close(tracker.sinks);
+    run_digest_close(tracker.digest);
     job_cgroup_close(&tracker.cgroup);
     /* With a thread stuck in a library, unloading that library could hang us too. */
     if (!collectors_stop(tracker.collectors) || !sinks_closed)

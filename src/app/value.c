@@ -78,3 +78,15 @@ const char *value_flag(const char *text, bool *ret_flag)
     }
     return "is neither true nor false";
 }
+
+const char *value_switch(const char *choices, const char *text, int *ret_choice)
+{
+    bool is_on;
+
+    if (value_flag(text, &is_on) != NULL)
+        return value_choice(choices, text, ret_choice);
+    *ret_choice = 1;
+    for (const char *at = strchr(choices, '|') + 1; !is_on && (at = strchr(at, '|')) != NULL; at++)
+        ++*ret_choice;
+    return NULL;
+}

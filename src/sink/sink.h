@@ -7,6 +7,8 @@
 #define SINK_SINK_H
 
 #include "encode/csv.h"
+#include "encode/summary.h"
+#include "model/digest.h"
 #include "model/run.h"
 #include "model/sample.h"
 
@@ -22,8 +24,18 @@ struct sink_options {
     int output_fd;      /* borrowed: stdout or stderr */
     bool quiet;
     const struct stream_options *stream; /* NULL: nothing is streamed */
+
+    /*
+     * The caller's; NULL when neither summary nor report is wanted. `digest_sink` feeds it and
+     * stands first in the registry, so that it is complete when the others are told of the end.
+     */
+    struct digest *digest;
+    enum summary_mode summary; /* SUMMARY_AUTO is settled by then */
+    bool live;                 /* a status line on stderr, which is a terminal */
+    const char *report;        /* path; NULL: none */
 };
 
+/* Members other than name, open, sample and close may be NULL: nothing to be done. */
 struct sink {
     const char *name;
     /* Samples are taken for it even while others cannot take more: those go without. */
@@ -38,7 +50,7 @@ struct sink {
     bool (*is_full)(void *state);
     /* A sample went by while it was full. NULL: it never is. */
     void (*skip)(void *state);
-    /* Nobody will ever read what it writes. */
+    /* Nobody will ever read what it writes. NULL: it does not matter whether anybody does. */
     bool (*is_dead)(void *state);
     /* The last sample was given; what can go on while others are waited for begins. NULL: nothing.
      */
@@ -49,12 +61,18 @@ struct sink {
     void (*cancel)(void *state);
     /* Something to tell the user, at most once each; NULL when there is nothing. */
     const char *(*complaint)(void *state);
+    /* Takes away what it shows on the terminal: others are about to write there. */
+    void (*hide)(void *state);
     /* False: a thread of its is stuck. Nothing was freed, and the process must end with _exit. */
     bool (*close)(void *state);
 };
 
 extern const struct sink output_sink;
 extern const struct sink stream_sink; /* where it was built in */
+extern const struct sink digest_sink;
+extern const struct sink live_sink;
+extern const struct sink summary_sink;
+extern const struct sink report_sink;
 
 struct sinks;
 
@@ -69,6 +87,7 @@ bool sinks_are_dead(struct sinks *sinks);
 void sinks_end(struct sinks *sinks, const struct run_end *how);
 void sinks_cancel(struct sinks *sinks);
 const char *sinks_complaint(struct sinks *sinks);
+void sinks_hide(struct sinks *sinks);
 /* False: a thread is stuck, and the process must end with _exit. */
 bool sinks_close(struct sinks *sinks);
 

@@ -108,13 +108,16 @@ def test_steady_state_opens_and_maps_nothing(tmp_path):
         assert any(call.startswith("pread64") for call in calls)
 
 
-def test_t_str_01_no_socket_is_opened_without_a_token(tmp_path):
+@pytest.mark.parametrize("extra", [[], ["--summary=json", "--report", "report.html"]])
+def test_t_str_01_no_socket_is_opened_without_a_token(tmp_path, extra):
+    """Not for a summary or a report either."""
     require_strace()
     trace = tmp_path / "trace"
     done = run("-f", "-qq", "-e", "trace=%network", "-e", "signal=none", "-o", str(trace), BINARY,
-               "-i", "0.05", "--", "sleep", "0.2", binary="strace", env=strace_environment())
+               "-i", "0.05", "-o", "samples", *extra, "--", "sleep", "0.2", binary="strace",
+               env=strace_environment(), cwd=tmp_path)
     assert done.returncode == 0
-    assert len(samples_of(done.stderr)) >= 2
+    assert len((tmp_path / "samples").read_text().splitlines()) >= 2
     assert trace.read_text() == ""
 
 

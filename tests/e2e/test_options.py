@@ -16,15 +16,16 @@ FILES = {
 
 
 def help_rows():
-    """[(letter or None, long name, placeholder or None)]"""
-    rows = re.findall(r"^ +(?:-(\w), |    )--([a-z-]+)(?: ([A-Z=]+))?(?:  |$)",
+    """[(letter or None, long name, placeholder or None)]; "[=FORMAT]" may be left out"""
+    rows = re.findall(r"^ +(?:-(\w), |    )--([a-z-]+)(?: ([A-Z=]+)|(?=\[))?(\[=[A-Z]+\])?(?:  |$)",
                       run("--help").stdout.decode(), re.M)
     assert len(rows) >= 20
-    return [(letter or None, name, placeholder or None) for letter, name, placeholder in rows]
+    return [(letter or None, name, placeholder or optional or None)
+            for letter, name, placeholder, optional in rows]
 
 
 def fitting_value(name, placeholder):
-    return {"PID": "1", "SECS": "2", "FORMAT": "csv", "SET": "full", "KEY=VALUE": "a=b",
+    return {"PID": "1", "SECS": "2", "FORMAT": "csv", "[=FORMAT]": "json", "SET": "full", "KEY=VALUE": "a=b",
             "FILE": "/dev/null", "DIR": "/", "TEXT": "x", "WHEN": "never"}.get(placeholder, name)
 
 
@@ -33,7 +34,8 @@ def test_every_option_of_the_help_is_accepted():
         if name in ("help", "version", "list-metrics", "host-info"):
             continue
         value = [fitting_value(name, placeholder)] if placeholder else []
-        spellings = [[f"--{name}", *value]]
+        is_optional = placeholder is not None and placeholder.startswith("[")
+        spellings = [[f"--{name}"] if is_optional else [f"--{name}", *value]]
         if placeholder:
             spellings.append([f"--{name}={value[0]}"])
         if letter:
@@ -46,7 +48,8 @@ def test_every_option_of_the_help_is_accepted():
 
 def test_options_with_a_value_refuse_to_go_without():
     for letter, name, placeholder in help_rows():
-        done = run(f"--{name}") if placeholder else run(f"--{name}=value")
+        needs_one = placeholder is not None and not placeholder.startswith("[")
+        done = run(f"--{name}") if needs_one else run(f"--{name}=value")
         assert done.returncode == 2, name
         assert f"--{name}".encode() in done.stderr
         if letter and placeholder:
@@ -58,7 +61,7 @@ def test_options_asked_for_are_in_the_help():
     wanted = {"pid", "interval", "config", "format", "csv-columns", "output", "quiet", "job-name",
               "project-name", "stage-name", "task-name", "team", "env", "language", "orchestrator",
               "executor", "external-run-id", "container-image", "tag", "list-metrics", "procfs",
-              "sysfs", "verbose", "help", "version"}
+              "sysfs", "verbose", "help", "version", "summary", "report", "from"}
     letters = {"pid": "p", "interval": "i", "config": "c", "format": "f", "output": "o",
                "job-name": "n", "help": "h", "version": "V"}
     rows = help_rows()

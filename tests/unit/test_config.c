@@ -128,7 +128,8 @@ static void show(const struct option_row *row, char *out, size_t size)
     case OPTION_PID:
         snprintf(out, size, "%d", (int)*(const pid_t *)(const void *)member);
         break;
-    case OPTION_CHOICE: {
+    case OPTION_CHOICE:
+    case OPTION_SWITCH: {
         const char *choice = row->choices;
         for (int skip = *(const int *)(const void *)member; skip > 0; skip--)
             choice = strchr(choice, '|') + 1;
@@ -136,6 +137,7 @@ static void show(const struct option_row *row, char *out, size_t size)
         break;
     }
     case OPTION_TAG:
+    case OPTION_FILES:
     case OPTION_ACTION:
         fail_msg("--%s has no plain value", row->name);
     }
@@ -155,7 +157,8 @@ static const char *value_of(const struct option_row *row, int which)
         return which == 0 ? "2.5" : "70";
     case OPTION_PID:
         return which == 0 ? "41" : "42";
-    case OPTION_CHOICE: {
+    case OPTION_CHOICE:
+    case OPTION_SWITCH: {
         const char *second = strchr(row->choices, '|') + 1;
         snprintf(choice[0], sizeof choice[0], "%.*s", (int)(second - 1 - row->choices),
                  row->choices);
@@ -163,6 +166,7 @@ static const char *value_of(const struct option_row *row, int which)
         return choice[which];
     }
     case OPTION_TAG:
+    case OPTION_FILES:
     case OPTION_ACTION:
         break;
     }
@@ -172,7 +176,7 @@ static const char *value_of(const struct option_row *row, int which)
 
 static bool is_plain(const struct option_row *row)
 {
-    return row->type != OPTION_TAG && row->type != OPTION_ACTION;
+    return row->type != OPTION_TAG && row->type != OPTION_FILES && row->type != OPTION_ACTION;
 }
 
 static bool can_give(const struct option_row *row, enum source source, const char *value)
@@ -187,7 +191,7 @@ static void give(const struct option_row *row, enum source source, const char *v
     static char text[SOURCE_COUNT][256];
     char *out = text[source];
     const char *prefix = source == SOURCE_VARIABLE ? "TRACKER_" : "RESOURCE_TRACKER_";
-    const char *quote = row->type == OPTION_TEXT || row->type == OPTION_CHOICE ? "\"" : "";
+    const char *quote = row->type == OPTION_TEXT || row->choices != NULL ? "\"" : "";
 
     switch (source) {
     case SOURCE_FLAG:
@@ -917,6 +921,77 @@ static void test_texts_outlive_their_sources(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
 
+/* --- summary, report and recorded samples --- */
+
+static void test_summary_may_have_a_format(void **state)
+{
+    static const struct {
+        const char *word;
+        enum summary_mode mode;
+    } cases[] = {{"--summary", SUMMARY_TEXT},      {"--summary=text", SUMMARY_TEXT},
+                 {"--summary=json", SUMMARY_JSON}, {"--summary=none", SUMMARY_NONE},
+                 {"--summary=auto", SUMMARY_AUTO}, {"--summary=no", SUMMARY_NONE}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        forget();
+        word(cases[i].word);
+        word("true");
+        load_well();
+        assert_int_equal(config.summary, cases[i].mode);
+        assert_string_equal(config.command[0], "true"); /* the next word is not its value */
+    }
+    refuse("--summary=html", NULL, "'html' is not one of auto|text|json|none");
+}
+
+static void test_summary_by_variable_and_file(void **state)
+{
+    (void)state;
+    variable("TRACKER_SUMMARY", "1");
+    load_well();
+    assert_int_equal(config.summary, SUMMARY_TEXT);
+    forget();
+    variable("TRACKER_SUMMARY", "json");
+    load_well();
+    assert_int_equal(config.summary, SUMMARY_JSON);
+    load_toml("[tracker]\nsummary = true\nreport = \"page.html\"\n");
+    assert_int_equal(config.summary, SUMMARY_TEXT);
+    assert_string_equal(config.report, "page.html");
+    load_toml("[tracker]\nsummary = false\n");
+    assert_int_equal(config.summary, SUMMARY_NONE);
+}
+
+static void test_from_takes_several_files(void **state)
+{
+    (void)state;
+    load_well();
+    assert_int_equal(config.from_count, 0);
+    forget();
+    for (int i = 0; i < 20; i++) {
+        word("--from");
+        word(i == 19 ? "last.csv" : "a.jsonl");
+    }
+    load_well();
+    assert_int_equal(config.from_count, 20);
+    assert_string_equal(config.from[0], "a.jsonl");
+    assert_string_equal(config.from[19], "last.csv");
+}
+
+static void test_from_stands_alone(void **state)
+{
+    (void)state;
+    variable("TRACKER_FROM", "a.jsonl"); /* no variable: it would take the place of every run */
+    load_well();
+    assert_int_equal(config.from_count, 0);
+    refuse("--from=a", "true", "--from");
+    assert_said("a command");
+    refuse("--from=a", "--pid=1", "--pid");
+    forget();
+    word("--from=a");
+    variable("TRACKER_PID", "1");
+    load_well();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -963,6 +1038,10 @@ int main(void)
         TEST(test_pipe_without_writer_does_not_hold_up_the_job),
         TEST(test_free_takes_what_a_failure_left),
         TEST(test_texts_outlive_their_sources),
+        TEST(test_summary_may_have_a_format),
+        TEST(test_summary_by_variable_and_file),
+        TEST(test_from_takes_several_files),
+        TEST(test_from_stands_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

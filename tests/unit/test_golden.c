@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "encode/csv.h"
 #include "encode/json.h"
+#include "encode/summary.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -38,13 +39,15 @@ static const char full_header[] =
     "process_memory_mib,process_disk_read_bytes,process_disk_write_bytes,process_gpu_usage,"
     "process_gpu_vram_mib,process_gpu_utilized\n";
 
-enum format { JSON, BASIC, FULL };
-enum { FORMAT_COUNT = FULL + 1 };
+enum format { JSON, BASIC, FULL, SUMMARY, SUMMARY_OBJECT };
+enum { FORMAT_COUNT = SUMMARY_OBJECT + 1 };
 
-static const char *const suffixes[] = {".jsonl", ".basic.csv", ".full.csv"};
+static const char *const suffixes[] = {".jsonl", ".basic.csv", ".full.csv", ".summary.txt",
+                                       ".summary.json"};
 
 static struct buf output[FORMAT_COUNT];
 static struct collectors *collectors;
+static struct digest digest;
 
 static void free_output(void)
 {
@@ -52,6 +55,7 @@ static void free_output(void)
         buf_free(&output[i]);
     collectors_close(collectors);
     collectors = NULL;
+    digest_free(&digest);
 }
 
 static int clean_up(void **state)
@@ -73,11 +77,23 @@ static void settle(struct sample *sample, unsigned moment)
     sample->value[METRIC_ACTUAL_INTERVAL] = 1000;
 }
 
+static const struct run run = {.job_name = "golden"};
+
+static void encode_summary(void)
+{
+    const struct digest *digests[] = {&digest};
+    const struct summary_style style = {.width = 100};
+
+    digest_set_end(&digest, &(struct run_end){.has_command = true, .has_exit_code = true});
+    summary_text(digests, 1, &style, &output[SUMMARY]);
+    summary_json(digests, 1, &output[SUMMARY_OBJECT]);
+}
+
 static void encode(const struct sample *sample)
 {
-    static const struct run run = {.job_name = "golden"};
     struct csv csv;
 
+    digest_add(&digest, sample, 1);
     json_sample(&run, sample, &output[JSON]);
     csv_init(&csv, CSV_BASIC);
     csv_row(&csv, sample, &output[BASIC]);
@@ -102,6 +118,8 @@ static void produce(const char *host)
 
     for (size_t i = 0; i < FORMAT_COUNT; i++)
         assert_int_equal(buf_init(&output[i], 4096, OUTPUT_MAX), 0);
+    assert_int_equal(digest_init(&digest, true), 0);
+    assert_int_equal(digest_set_run(&digest, &run), 0);
     support_open(host);
     assert_int_equal(collectors_open(&(struct collect_context){.root = support_root(),
                                                                .gpu_patience_ns = GPU_PATIENCE},
@@ -120,6 +138,7 @@ static void produce(const char *host)
         settle(&sample, moment);
         encode(&sample);
     }
+    encode_summary();
     for (size_t i = 0; i < FORMAT_COUNT; i++)
         assert_false(output[i].overflow);
 }

@@ -57,7 +57,8 @@ static void test_arguments_fit_the_types(void **state)
         bool takes_none = row->type == OPTION_FLAG || row->type == OPTION_ACTION;
         assert_int_equal(row->argument == NULL, takes_none);
         assert_true(row->argument == NULL || row->argument[0] != '\0');
-        assert_int_equal(row->choices != NULL, row->type == OPTION_CHOICE);
+        assert_int_equal(row->choices != NULL,
+                         row->type == OPTION_CHOICE || row->type == OPTION_SWITCH);
     }
 }
 
@@ -67,8 +68,9 @@ static void test_toml_places(void **state)
     for (size_t i = 0; i < option_count; i++) {
         const struct option_row *row = &options[i];
         if (row->table == NULL) {
-            /* an action has no value, and the file cannot name itself */
-            assert_true(row->type == OPTION_ACTION || strcmp(row->name, "config") == 0);
+            /* these take the place of a run, and the file cannot name itself */
+            assert_true(row->type == OPTION_ACTION || row->type == OPTION_FILES ||
+                        strcmp(row->name, "config") == 0);
             assert_null(row->key);
             continue;
         }
@@ -87,7 +89,7 @@ static void test_defaults_of_choices_are_choices(void **state)
     (void)state;
     for (size_t i = 0; i < option_count; i++) {
         const struct option_row *row = &options[i];
-        if (row->type != OPTION_CHOICE)
+        if (row->choices == NULL)
             continue;
         assert_non_null(row->fallback);
         size_t length = strlen(row->fallback);
@@ -108,7 +110,10 @@ static size_t size_of(enum option_type type)
     case OPTION_PID:
         return sizeof(pid_t);
     case OPTION_CHOICE:
+    case OPTION_SWITCH:
         return sizeof(int);
+    case OPTION_FILES:
+        return sizeof(const char **);
     case OPTION_TAG:
         return sizeof(struct tag *);
     case OPTION_ACTION:
@@ -168,7 +173,7 @@ static void test_options_of_the_specification(void **state)
         "env",          "language",        "orchestrator",    "executor",
         "tag",          "external-run-id", "container-image", "list-metrics",
         "procfs",       "sysfs",           "verbose",         "help",
-        "version"};
+        "version",      "summary",         "report",          "from"};
     static const char letters[][2] = {{'p', 0}, {'i', 1}, {'c', 2},  {'f', 3},
                                       {'o', 5}, {'n', 7}, {'h', 23}, {'V', 24}};
 

@@ -131,6 +131,41 @@ static void test_dead_when_nobody_reads(void **state)
     in_child(write_to_nobody);
 }
 
+/* The digest is fed first and knows the end when the summary is made; a summary keeps nobody on. */
+static void test_digest_and_summary(void **state)
+{
+    static struct digest digest;
+    const struct sink_options options = {
+        .run = &run, .quiet = true, .digest = &digest, .summary = SUMMARY_JSON};
+    struct capture capture;
+    struct sinks *sinks;
+    const char *culprit;
+
+    (void)state;
+    assert_int_equal(digest_init(&digest, false), 0);
+    capture_begin(&capture, STDERR_FILENO);
+    int error = sinks_open(&options, &sinks, &culprit);
+    sinks_begin(sinks);
+    sample.value[METRIC_CPU_UTILIZATION] = 0.5;
+    sample.interval_secs = 0.25004; /* published as 250.0 ms */
+    sinks_sample(sinks, &sample);
+    bool is_dead = sinks_are_dead(sinks);
+    bool is_full = sinks_are_full(sinks);
+    sinks_hide(sinks);
+    sinks_end(sinks, &(struct run_end){.has_command = true, .has_exit_code = true});
+    const char *complaint = sinks_complaint(sinks);
+    sinks_cancel(sinks);
+    sinks_close(sinks);
+    capture_end(&capture);
+    assert_int_equal(error, 0);
+    assert_false(is_dead || is_full);
+    assert_null(complaint);
+    assert_true(digest.duration_secs == 0.25);
+    assert_non_null(strstr(capture.text, "\"duration_secs\":0.2500,\"sample_count\":1,"));
+    assert_non_null(strstr(capture.text, "\"exit_code\":0,"));
+    digest_free(&digest);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
 
 int main(void)
@@ -142,6 +177,7 @@ int main(void)
         TEST(test_cancel_reaches_the_sinks),
         TEST(test_complaints_reach_the_caller_and_end),
         TEST(test_dead_when_nobody_reads),
+        TEST(test_digest_and_summary),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

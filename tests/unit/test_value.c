@@ -93,12 +93,31 @@ static void test_flags(void **state)
     assert_non_null(value_flag("2", &flag));
 }
 
+static void test_switches(void **state)
+{
+    static const char choices[] = "auto|text|json|none";
+    int choice = 42;
+
+    (void)state;
+    assert_non_null(value_switch(choices, "", &choice));
+    assert_non_null(value_switch(choices, "csv", &choice));
+    assert_int_equal(choice, 42);
+    assert_null(value_switch(choices, "yes", &choice));
+    assert_int_equal(choice, 1);
+    assert_null(value_switch(choices, "0", &choice));
+    assert_int_equal(choice, 3);
+    assert_null(value_switch(choices, "json", &choice));
+    assert_int_equal(choice, 2);
+    assert_null(value_switch("a|b", "false", &choice));
+    assert_int_equal(choice, 1); /* the last is the second */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seconds), cmocka_unit_test(test_t_cfg_03_seconds_that_are_refused),
         cmocka_unit_test(test_pids),    cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_flags),   cmocka_unit_test(test_switches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
