@@ -26,7 +26,7 @@ static int create(const char *folder, const char *name, char *ret_path)
     char safe[NAME_MAX_BYTES];
     size_t size = 0;
 
-    for (; name[size] != '\0' && size < sizeof safe - 1; size++)
+    for (; size < sizeof safe - 1 && name[size] != '\0'; size++)
         safe[size] = may_be_in_name(name[size]) ? name[size] : '_';
     safe[size] = '\0';
     for (int number = 0; number < NUMBER_MAX; number++) {

@@ -4,13 +4,22 @@
 #include "base/scan.h"
 
 #include <string.h>
-
-#include <sodium.h>
+#include <sys/random.h>
 
 #define FIRST_NS (NS_PER_SEC / 2)
 #define LAST_NS (60 * NS_PER_SEC)
 #define DOUBLINGS_MAX 7
 #define ASKED_MAX_SECS 300
+
+/* libsodium's own brings half of that library along. */
+static uint64_t chance(void)
+{
+    uint64_t number;
+
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
+        number = clock_monotonic_ns();
+    return number;
+}
 
 void retry_later(struct retry *retry, uint64_t now_ns, unsigned wait_secs)
 {
@@ -22,8 +31,7 @@ void retry_later(struct retry *retry, uint64_t now_ns, unsigned wait_secs)
         pause_ns = LAST_NS;
     if (pause_ns < asked_ns)
         pause_ns = asked_ns;
-    /* Up to a quarter more. */
-    pause_ns += (uint64_t)randombytes_uniform((uint32_t)(pause_ns / NS_PER_MS / 4)) * NS_PER_MS;
+    pause_ns += chance() % (pause_ns / 4); /* up to a quarter more */
     retry->failures++;
     retry->due_ns = now_ns + pause_ns;
 }

@@ -5,6 +5,7 @@
 #include "net/sigv4.h"
 
 #include "net/fixed.h"
+#include "net/hmac.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -24,7 +25,7 @@
 /* 9999-12-31T23:59:59Z: years have four digits */
 #define LAST_SECOND UINT64_C(253402300799)
 
-_Static_assert(SIGV4_KEY_SIZE == crypto_auth_hmacsha256_BYTES, "a key is a MAC");
+_Static_assert(SIGV4_KEY_SIZE == HMAC_SIZE, "a key is a MAC");
 _Static_assert(SIGV4_HEX_SIZE == 2 * crypto_hash_sha256_BYTES + 1, "a hash in digits");
 _Static_assert(S3_SIGNATURE_MAX >=
                    sizeof((struct s3_credentials *)0)->access_key + SCOPE_SIZE + 512,
@@ -75,12 +76,7 @@ static bool are_usable(const struct s3_credentials *with)
 static void hmac(const unsigned char *key, size_t key_size, const char *text,
                  unsigned char *ret_mac)
 {
-    crypto_auth_hmacsha256_state state;
-
-    crypto_auth_hmacsha256_init(&state, key, key_size);
-    crypto_auth_hmacsha256_update(&state, (const unsigned char *)text, strlen(text));
-    crypto_auth_hmacsha256_final(&state, ret_mac);
-    sodium_memzero(&state, sizeof state);
+    hmac_sha256(key, key_size, text, strlen(text), ret_mac);
 }
 
 void sigv4_signing_key(const struct s3_credentials *credentials, const char *date_stamp,
@@ -103,7 +99,7 @@ void sigv4_signing_key(const struct s3_credentials *credentials, const char *dat
 
 void sigv4_signature(const unsigned char *key, const char *string_to_sign, char *ret_hex)
 {
-    unsigned char mac[crypto_auth_hmacsha256_BYTES];
+    unsigned char mac[HMAC_SIZE];
 
     hmac(key, SIGV4_KEY_SIZE, string_to_sign, mac);
     sodium_bin2hex(ret_hex, SIGV4_HEX_SIZE, mac, sizeof mac);
