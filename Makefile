@@ -130,8 +130,11 @@ $(PAGE): tools/build-report $(wildcard report/*.css report/*.js) report/package-
 $(PAGE:%.c=%.o): $(PAGE)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
-# A report is made once: small beats fast.
-$(OUT)/src/encode/report%.o $(OUT)/src/encode/html.o $(OUT)/src/encode/human.o: SMALL = $(if $(filter release,$(BUILD)),-Os)
+# Of a release only what makes samples is compiled for speed: of the rest, small beats fast.
+HOT = $(wildcard src/base/*.c src/collect/*.c src/model/*.c src/sink/*.c) src/encode/json.c src/encode/csv.c src/app/tracker.c
+ifeq ($(BUILD),release)
+$(filter-out $(HOT:%.c=$(OUT)/%.o),$(OBJECTS)): SMALL = -Os
+endif
 
 $(OUT)/%.o: %.c
 	@mkdir -p $(@D)
