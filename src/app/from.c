@@ -2,15 +2,18 @@
 
 #include "app/show.h"
 #include "app/tracker.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "encode/summary.h"
 #include "model/digest.h"
+#include "read/folder.h"
 #include "read/reader.h"
 #include "sink/report_file.h"
 #include "sink/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -185,24 +188,62 @@ static void recordings_close(struct recordings *recordings)
 
 /* --- what is made of them --- */
 
-static bool is_same_file(const char *path, const char *other)
+static bool is_same(const struct stat *left, const struct stat *right)
 {
-    struct stat left;
-    struct stat right;
+    return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
+}
 
-    return stat(path, &left) == 0 && stat(other, &right) == 0 && S_ISREG(left.st_mode) &&
-           left.st_dev == right.st_dev && left.st_ino == right.st_ino;
+/* Whether `target` is one of the files that are read from a folder. */
+static bool is_in_folder(const char *path, const struct stat *target)
+{
+    struct folder folder = {0};
+    struct stat status;
+    bool is_found = false;
+
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (fd < 0)
+        return false;
+    (void)folder_list(&folder, fd, path);
+    for (size_t i = 0; i < folder.count && !is_found; i++)
+        is_found = stat(folder.paths[i], &status) == 0 && is_same(&status, target);
+    folder_free(&folder);
+    return is_found;
+}
+
+static bool is_read_from(const char *path, const struct stat *target)
+{
+    struct stat status;
+    int error = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status);
+
+    if (error < 0)
+        return false;
+    return S_ISDIR(status.st_mode) ? is_in_folder(path, target) : is_same(&status, target);
 }
 
 /* The report takes the place of what is there: that must not be what it is made from. */
 static bool would_replace(const struct config *config)
 {
-    for (size_t i = 0; config->report != NULL && i < config->from_count; i++)
-        if (is_same_file(config->from[i], config->report)) {
-            log_say("option --report: %s is what --from reads; give another file", config->report);
+    struct stat target;
+
+    if (config->report == NULL || stat(config->report, &target) < 0 || !S_ISREG(target.st_mode))
+        return false;
+    for (size_t i = 0; i < config->from_count; i++)
+        if (is_read_from(config->from[i], &target)) {
+            log_say("option --report: %s is what --from %s reads; give another file",
+                    config->report, config->from[i]);
             return true;
         }
     return false;
+}
+
+/* By whatever name: /dev/stdout, /dev/fd/1, the file that it was redirected to. */
+static bool is_our_output(const char *path)
+{
+    struct stat target;
+    struct stat output;
+
+    return stat(path, &target) == 0 && fstat(STDOUT_FILENO, &output) == 0 &&
+           is_same(&target, &output);
 }
 
 /* Without a command the summary is what was asked for, unless the report goes to its place. */
@@ -210,7 +251,7 @@ static enum summary_mode wanted_summary(const struct config *config)
 {
     if (config->summary != SUMMARY_AUTO)
         return (enum summary_mode)config->summary;
-    bool is_taken = config->report != NULL && strcmp(config->report, "/dev/stdout") == 0;
+    bool is_taken = config->report != NULL && is_our_output(config->report);
     return is_taken ? SUMMARY_NONE : SUMMARY_TEXT;
 }
 
@@ -246,7 +287,8 @@ static int write_report(const struct recordings *recordings, const char *path)
     int error = report_file_write(path, recordings->found, recordings->count,
                                   clock_monotonic_ns() + REPORT_PATIENCE_NS);
     if (error < 0)
-        log_say("cannot write the report to %s: %s; there is none", path, strerror(-error));
+        log_say("cannot write the report to %s: %s; %s", path, strerror(-error),
+                report_file_rest(path));
     return error < 0 ? STATUS_CANNOT_START : 0;
 }
 

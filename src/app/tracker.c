@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,12 +57,13 @@ static double next_timestamp(const struct tracker *tracker)
     return now > tracker->timestamp_secs ? now : tracker->timestamp_secs;
 }
 
-/* `resource-tracker | head` is no mishap: there, nothing is said. */
+/* `resource-tracker | head` is no mishap: of the reader nothing is said there. */
 static void complain(struct tracker *tracker)
 {
-    if (tracker->child.pid == 0 && sinks_are_dead(tracker->sinks))
-        return;
-    for (const char *complaint; (complaint = sinks_complaint(tracker->sinks)) != NULL;) {
+    bool may_lose_reader = tracker->child.pid == 0;
+
+    for (const char *complaint;
+         (complaint = sinks_complaint(tracker->sinks, may_lose_reader)) != NULL;) {
         sinks_hide(tracker->sinks);
         log_say("%s", complaint);
     }
@@ -196,7 +198,9 @@ static void sample_until_the_end(struct tracker *tracker)
         if (!tracker->ending)
             take_due_sample(tracker);
     }
-    if (!sinks_are_dead(tracker->sinks))
+    sinks_expect_last(tracker->sinks);
+    /* Summary and report count it even when nobody reads the samples any more. */
+    if (tracker->digest != NULL || !sinks_are_dead(tracker->sinks))
         take_sample(tracker, clock_monotonic_ns());
     run_digest_describe(tracker->digest, &tracker->root);
     struct run_end how = how_it_ended(tracker);
@@ -305,6 +309,17 @@ static int watch(struct tracker *tracker)
     return 0;
 }
 
+/* The report takes the place of what is there. The file for the samples is by now, by any name. */
+static bool would_replace_samples(const struct sink_options *wanted)
+{
+    struct stat output;
+    struct stat report;
+
+    return wanted->output != NULL && wanted->report != NULL && stat(wanted->output, &output) == 0 &&
+           stat(wanted->report, &report) == 0 && S_ISREG(output.st_mode) &&
+           output.st_dev == report.st_dev && output.st_ino == report.st_ino;
+}
+
 static int open_sinks(struct tracker *tracker)
 {
     const struct config *config = tracker->config;
@@ -326,11 +341,18 @@ static int open_sinks(struct tracker *tracker)
     const char *culprit = NULL;
 
     int error = sinks_open(&wanted, &tracker->sinks, &culprit);
+    const char *option = culprit != NULL && culprit == config->report ? "report" : "output";
     if (error == -ENXIO)
-        log_say("option --output: %s has no reader yet; start its reader first", culprit);
+        log_say("option --%s: %s has no reader yet; start its reader first", option, culprit);
     else if (error < 0)
-        log_say("option --%s: cannot write to %s: %s",
-                culprit == config->report ? "report" : "output", culprit, strerror(-error));
+        log_say("option --%s: cannot write to %s: %s", option, culprit, strerror(-error));
+    if (error == 0 && would_replace_samples(&wanted)) {
+        log_say("options --output and --report: %s and %s are one file; give another to one of "
+                "them",
+                wanted.output, wanted.report);
+        sinks_cancel(tracker->sinks);
+        error = -EINVAL;
+    }
     return error;
 }
 

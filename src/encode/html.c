@@ -25,6 +25,18 @@ static const char *entity(unsigned char c)
     }
 }
 
+bool html_turns_text(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+
+    if (at[0] == 0xd8)
+        return at[1] == 0x9c;
+    if (at[0] != 0xe2)
+        return false;
+    return at[1] == 0x80 ? (at[2] >= 0x8e && at[2] <= 0x8f) || (at[2] >= 0xaa && at[2] <= 0xae)
+                         : at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9;
+}
+
 void html_text(struct buf *out, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -35,6 +47,9 @@ void html_text(struct buf *out, const char *text)
         if (replaced != NULL || length == 0) {
             buf_text(out, replaced != NULL ? replaced : UTF8_REPLACEMENT);
             at++;
+        } else if (html_turns_text((const char *)at)) {
+            buf_text(out, UTF8_REPLACEMENT);
+            at += length;
         } else {
             buf_bytes(out, (const char *)at, length);
             at += length;

@@ -7,6 +7,9 @@
 
 #include "base/buf.h"
 
+/* Whether a mark is next that turns the order of the text beside it, as U+202E does; in UTF-8. */
+bool html_turns_text(const char *text);
+
 /* NULL is nothing. Control characters, which HTML does not allow, become U+FFFD. */
 void html_text(struct buf *out, const char *text);
 

@@ -43,6 +43,14 @@ static void put_bar(struct buf *out, double mean, double peak, double capacity)
     buf_text(out, "</svg>");
 }
 
+/* NaN, which reads "not known", where no sample had it. */
+static double known_sum(const struct digest *digest, enum metric_id id)
+{
+    const struct statistic *statistic = &digest->metrics[id];
+
+    return statistic_is_known(statistic) ? statistic->sum : NAN;
+}
+
 static void open_card(struct buf *out, const char *title)
 {
     buf_text(out, "<li class=\"card\"><h3>");
@@ -80,9 +88,13 @@ static void put_mean_card(struct buf *out, const char *title, const struct diges
         put_level(out, capacity, metrics[id].unit);
     }
     if (id == METRIC_PROCESS_CORES_USED) {
+        double cpu_secs =
+            known_sum(digest, METRIC_PROCESS_UTIME) + known_sum(digest, METRIC_PROCESS_STIME);
         buf_text(out, "; CPU time ");
-        human_duration(out, digest->metrics[METRIC_PROCESS_UTIME].sum +
-                                digest->metrics[METRIC_PROCESS_STIME].sum);
+        if (isfinite(cpu_secs))
+            human_duration(out, cpu_secs);
+        else
+            buf_text(out, "not known");
     }
     buf_text(out, "</p></li>");
 }
@@ -117,11 +129,11 @@ static void put_amounts_card(struct buf *out, const char *title, const struct di
         !statistic_is_known(&digest->metrics[second]))
         return;
     open_card(out, title);
-    human_quantity(out, digest->metrics[first].sum, "bytes");
+    human_quantity(out, known_sum(digest, first), "bytes");
     buf_text(out, " <small>");
     buf_text(out, first_name);
     buf_text(out, "</small></p><p>");
-    human_quantity(out, digest->metrics[second].sum, "bytes");
+    human_quantity(out, known_sum(digest, second), "bytes");
     buf_char(out, ' ');
     buf_text(out, second_name);
     buf_text(out, "; peaks ");
@@ -215,6 +227,8 @@ void report_advice(const struct digest *digest, struct buf *out)
         return;
     buf_text(out, "<section class=\"panel\"><h2>");
     buf_text(out, has_demand ? "What to ask for next time" : "Worth knowing");
+    if (has_demand && !advice.is_of_tree)
+        buf_text(out, " (by what the whole host used)");
     buf_text(out, "</h2><dl class=\"ask\">");
     put_demand(out, "CPUs", &advice.cpus, "");
     put_demand(out, "Memory", &advice.memory, "MiB");

@@ -163,6 +163,8 @@ static void put_demands(struct buf *out, const struct digest *const *digests, si
             buf_text(out, ", ");
             human_quantity(out, advice.gpus.amount, "GPU");
         }
+        if (!advice.is_of_tree && (advice.cpus.is_known || advice.memory.is_known))
+            buf_text(out, " (by what the whole host used)");
         buf_text(out, "</td>");
     }
     buf_text(out, "</tr>");

@@ -1,6 +1,8 @@
 #include "encode/report_data.h"
 
+#include "encode/html.h"
 #include "encode/json.h"
+#include "encode/utf8.h"
 
 #include <errno.h>
 #include <math.h>
@@ -82,16 +84,26 @@ static void put_points(struct buf *out, const char *key, const float *values, si
 
 /* --- texts --- */
 
-/* A JSON text without "<", which could end or open an element. */
+/* A JSON text without "<", which could end or open an element, and in the order it is read. */
 static void put_text(struct buf *out, const char *text, struct buf *scratch)
 {
     buf_reset(scratch);
     json_text(text, scratch);
-    for (size_t i = 0; i < scratch->size; i++) {
-        if (scratch->data[i] == '<')
+    buf_char(scratch, '\0');
+    if (scratch->overflow) {
+        buf_text(out, "\"\"");
+        return;
+    }
+    for (const char *at = scratch->data; *at != '\0';) {
+        const unsigned char *mark = (const unsigned char *)at;
+        size_t length = html_turns_text(at) ? utf8_length(mark) : 1;
+        if (*at == '<')
             buf_text(out, "\\u003c");
+        else if (html_turns_text(at))
+            buf_text(out, UTF8_REPLACEMENT);
         else
-            buf_char(out, scratch->data[i]);
+            buf_char(out, *at);
+        at += length;
     }
 }
 

@@ -15,6 +15,7 @@
 #define PALETTE_SIZE 256
 #define PALETTE_BYTES (PALETTE_SIZE * 4)
 #define UNKNOWN 255
+#define KNOWN_SHARE 1e-6
 
 /* --- base64 --- */
 
@@ -107,7 +108,16 @@ static void put_palette(struct base64 *writer)
     }
 }
 
-/* Mean of a core in a column, from the points that end in it or, where none does, the next. */
+/* Time that a point and a column have in common. */
+static double overlap_secs(const struct axis *axis, size_t point, double begin, double end)
+{
+    double from = point > 0 ? axis->end_secs[point - 1] : 0;
+    double to = axis->end_secs[point];
+
+    return (to < end ? to : end) - (from > begin ? from : begin);
+}
+
+/* Mean of a core in a column: each point counts with the time it has there. */
 static unsigned char column_use(const struct picture *picture, size_t core, size_t column,
                                 size_t *point)
 {
@@ -115,19 +125,21 @@ static unsigned char column_use(const struct picture *picture, size_t core, size
     const float *means = picture->digest->cores.means + core * DIGEST_POINTS_MAX;
     double end = (double)(column + 1) * picture->secs;
     double sum = 0;
-    size_t known = 0;
+    double known_secs = 0;
 
     for (;; ++*point) {
-        if (isfinite(means[*point])) {
-            sum += (double)means[*point];
-            known++;
+        double secs = overlap_secs(axis, *point, (double)column * picture->secs, end);
+        if (isfinite(means[*point]) && secs > 0) {
+            sum += (double)means[*point] * secs;
+            known_secs += secs;
         }
         if (axis->end_secs[*point] > end || *point + 1 >= axis->count)
             break;
     }
-    if (known == 0)
+    /* Less is a rounding error at the border to a point that is known. */
+    if (!(known_secs > KNOWN_SHARE * picture->secs))
         return UNKNOWN;
-    double mean = sum / (double)known;
+    double mean = sum / known_secs;
     return (unsigned char)(mean < 0 ? 0 : mean > 100 ? 100 : mean + 0.5);
 }
 

@@ -165,6 +165,8 @@ const char *const hint_ids[HINT_COUNT] = {
 #define VRAM_FULL_PCT 90.0
 #define GPU_SILENT_SECS 5.0
 #define PSS_OLD_SECS 60.0
+/* Shorter runs have no "most of the time". */
+#define SHARE_SECS_MIN 1.0
 
 __attribute__((format(printf, 3, 4))) static void hint(struct advice *advice, enum hint_kind kind,
                                                        const char *format, ...)
@@ -181,9 +183,14 @@ __attribute__((format(printf, 3, 4))) static void hint(struct advice *advice, en
     va_end(arguments);
 }
 
+static bool has_shares(const struct digest *digest)
+{
+    return digest->duration_secs >= SHARE_SECS_MIN;
+}
+
 static double share_of_run(const struct digest *digest, double secs)
 {
-    return digest->duration_secs > 0 ? secs / digest->duration_secs : 0;
+    return has_shares(digest) ? secs / digest->duration_secs : 0;
 }
 
 static void look_at_cpu(const struct digest *digest, struct advice *advice)
@@ -195,6 +202,8 @@ static void look_at_cpu(const struct digest *digest, struct advice *advice)
     double full = share_of_run(digest, digest->state_secs[STATE_TREE_CPU_FULL]);
     double host_full = share_of_run(digest, digest->state_secs[STATE_HOST_CPU_FULL]);
 
+    if (!has_shares(digest))
+        return;
     if (mean > FULL_SHARE * own || full > MOST_OF_THE_TIME)
         hint(advice, HINT_CPU_FULL,
              "CPU: the job used %.2f of %g CPUs%s on average, and nearly all of them %.0f %% of "
@@ -305,7 +314,7 @@ static void look_at_disks(const struct digest *digest, struct advice *advice)
 {
     const struct digest_list *disks = &digest->lists[DEVICE_DISK];
 
-    for (size_t i = 0; i < disks->count; i++) {
+    for (size_t i = 0; has_shares(digest) && i < disks->count; i++) {
         double busy = statistic_mean(digest_device_statistic(&disks->devices[i], FIELD_DISK_BUSY));
         if (busy > DISK_BUSY_PCT) {
             hint(advice, HINT_DISK_BUSY, "disk: %.60s was busy %.0f %% of the time",
@@ -355,7 +364,8 @@ static void look_at_gpus(const struct digest *digest, struct advice *advice)
         const struct statistic *use = digest_device_statistic(gpu, FIELD_GPU_UTILIZATION);
         if (gpu->is_part)
             continue;
-        note_gpu(&full, i, statistic_mean(use), GPU_FULL_PCT);
+        if (has_shares(digest))
+            note_gpu(&full, i, statistic_mean(use), GPU_FULL_PCT);
         note_gpu(&throttled, i, share_of_run(digest, gpu->throttled_secs), THROTTLED_SHARE);
         note_gpu(&crowded, i, digest_device_statistic(gpu, FIELD_GPU_VRAM_USED_PCT)->max,
                  VRAM_FULL_PCT);

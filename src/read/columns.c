@@ -243,7 +243,7 @@ static void assign(struct columns *columns, struct scan line, unsigned layout)
     bool is_quoted;
 
     columns->count = 0;
-    columns->unknown.list[0] = '\0';
+    names_start(&columns->unknown);
     while (columns_next_cell(&line, &name, &is_quoted)) {
         struct column *column = &columns->list[columns->count++];
         *column = (struct column){COLUMN_PASSED, 1};
@@ -265,7 +265,7 @@ static void name_missing(struct columns *columns, unsigned layout)
     char wanted[COLUMN_NAME_MAX];
     struct column column;
 
-    columns->missing.list[0] = '\0';
+    names_start(&columns->missing);
     for (int id = 0; id < METRIC_COUNT; id++) {
         if (!has_metric(&metrics[id], layout) || is_assigned(columns, id))
             continue;

@@ -85,9 +85,13 @@ static enum csv_in_verdict read_row(struct csv_in *csv, struct scan line, bool h
 
     csv->cell_count = count_cells(line);
     csv->wrong_cell = 0;
-    csv->is_cut = csv->cell_count < csv->columns.count || !has_end;
+    csv->is_cut = !has_end;
     if (csv->cell_count > csv->columns.count)
         return CSV_IN_TOO_LONG;
+    if (csv->cell_count < csv->columns.count && has_end)
+        return CSV_IN_TOO_SHORT;
+    if (!csv->has_rows)
+        settle_units(csv, line);
     for (size_t id = 0; id < METRIC_COUNT; id++)
         values[id] = NAN;
     size_t believed = csv->cell_count - csv->is_cut;
@@ -103,7 +107,5 @@ enum csv_in_verdict csv_in_read(struct csv_in *csv, struct scan line, bool has_e
         return read_header(csv, line);
     if (!csv->has_header)
         return CSV_IN_NO_HEADER;
-    if (!csv->has_rows)
-        settle_units(csv, line);
     return read_row(csv, line, has_end, values);
 }

@@ -1,6 +1,7 @@
 /*
  * Rows of a CSV file to the figures of samples. Cells are numbers or empty. What may be cut off is
- * not believed: the last cell of a row that is shorter than the header or has no line end.
+ * not believed: the last cell of a row that has no line end, and that alone may be too short. A
+ * command that prints to the same stream prints lines with commas too.
  */
 #ifndef READ_CSV_IN_H
 #define READ_CSV_IN_H
@@ -27,6 +28,7 @@ enum csv_in_verdict {
     CSV_IN_WIDE_HEADER,     /* more than COLUMNS_MAX columns */
     CSV_IN_NO_HEADER,       /* neither a row below a header nor one */
     CSV_IN_TOO_LONG,        /* more cells than the header has */
+    CSV_IN_TOO_SHORT,       /* fewer, though the line has its end: it is something else */
     CSV_IN_NO_TIME          /* the cell of the timestamp is empty, or holds none */
 };
 

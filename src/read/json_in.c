@@ -24,6 +24,13 @@ static bool take_char(struct json_in *in, char c)
     return true;
 }
 
+static bool starts_with(const struct json_in *in, const char *word)
+{
+    size_t size = strlen(word);
+
+    return (size_t)(in->end - in->at) >= size && memcmp(in->at, word, size) == 0;
+}
+
 enum json_in_kind json_in_next(struct json_in *in)
 {
     skip_blanks(in);
@@ -39,8 +46,12 @@ enum json_in_kind json_in_next(struct json_in *in)
     case 'n':
     case 't':
     case 'f':
+    case 'N':
+    case 'I':
         return JSON_IN_WORD;
     default:
+        if (starts_with(in, "-Infinity"))
+            return JSON_IN_WORD;
         return *in->at == '-' || is_digit(*in->at) ? JSON_IN_NUMBER : JSON_IN_NOTHING;
     }
 }
@@ -216,18 +227,19 @@ bool json_in_u64(struct json_in *in, uint64_t *ret_value)
 
 static bool take_word(struct json_in *in, const char *word)
 {
-    size_t size = strlen(word);
-
-    if (in->is_broken || (size_t)(in->end - in->at) < size || memcmp(in->at, word, size) != 0)
+    if (in->is_broken || !starts_with(in, word))
         return false;
-    in->at += size;
+    in->at += strlen(word);
     in->is_fresh = false;
     return true;
 }
 
+/* The rest is no JSON, but what Python's json.dumps writes for what is no number. */
 bool json_in_null(struct json_in *in)
 {
-    return json_in_next(in) == JSON_IN_WORD && take_word(in, "null");
+    return json_in_next(in) == JSON_IN_WORD &&
+           (take_word(in, "null") || take_word(in, "NaN") || take_word(in, "Infinity") ||
+            take_word(in, "-Infinity"));
 }
 
 /* --- objects and lists --- */
@@ -284,7 +296,7 @@ bool json_in_element(struct json_in *in)
 
 static void skip_word(struct json_in *in)
 {
-    if (!take_word(in, "null") && !take_word(in, "true") && !take_word(in, "false"))
+    if (!json_in_null(in) && !take_word(in, "true") && !take_word(in, "false"))
         break_off(in);
 }
 

@@ -29,7 +29,7 @@ enum json_in_kind {
     JSON_IN_LIST,
     JSON_IN_TEXT,
     JSON_IN_NUMBER,
-    JSON_IN_WORD /* null, true or false */
+    JSON_IN_WORD /* null, true or false; NaN, Infinity and -Infinity, which are read as null */
 };
 
 static inline struct json_in json_in_over(char *text, size_t size)

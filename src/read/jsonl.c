@@ -32,14 +32,21 @@ void jsonl_free(struct jsonl *jsonl)
     *jsonl = (struct jsonl){0};
 }
 
+static void name_wrong(struct reading *reading, const char *key)
+{
+    struct scan name = scan_over(key, strlen(key));
+
+    names_add(&reading->jsonl->wrong, "", &name);
+}
+
 /* A value of another kind than it should have. null is no fault: it is how "unavailable" reads. */
 static void pass_over(struct reading *reading, const char *key)
 {
     if (json_in_null(&reading->in))
         return;
     json_in_skip(&reading->in);
-    if (!reading->in.is_broken && reading->jsonl->wrong == NULL)
-        reading->jsonl->wrong = key;
+    if (!reading->in.is_broken)
+        name_wrong(reading, key);
 }
 
 /* A key that is not known here. */
@@ -90,8 +97,8 @@ static void read_metric(struct reading *reading, enum metric_id id)
     } else if (metric->kind != KIND_SERIES && json_in_number(&reading->in, &number)) {
         if (number_is_figure(number))
             reading->sample->value[id] = number > 0 ? number : 0;
-        else if (reading->jsonl->wrong == NULL)
-            reading->jsonl->wrong = metric->key;
+        else
+            name_wrong(reading, metric->key);
     } else {
         pass_over(reading, metric->key);
     }
@@ -351,8 +358,10 @@ static void start(struct jsonl *jsonl, struct sample *sample)
     jsonl->map_count = 0;
     jsonl->job_name = NULL;
     jsonl->version = NULL;
-    jsonl->wrong = NULL;
-    jsonl->unknown.list[0] = '\0';
+    names_start(&jsonl->unknown);
+    names_start(&jsonl->wrong);
+    /* Unlike a key, a value may be right in one line and wrong in the next: it is told again. */
+    jsonl->wrong.count = 0;
 }
 
 int jsonl_read(struct jsonl *jsonl, char *line, size_t size, struct sample *ret_sample,

@@ -29,7 +29,7 @@ struct jsonl {
     const char *job_name;
     const char *version;
     struct names unknown; /* keys; the list is of those that are new in the last line */
-    const char *wrong;    /* key of a value that is not of its kind, and stays unavailable */
+    struct names wrong;   /* keys of values that are not of their kind, and stay unavailable */
 };
 
 void jsonl_init(struct jsonl *jsonl);

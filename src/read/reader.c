@@ -17,8 +17,6 @@
 /* Three years; a longer one is damaged. */
 #define INTERVAL_MAX_MS 1e11
 
-enum format { FORMAT_UNKNOWN, FORMAT_JSONL, FORMAT_CSV };
-
 struct reader {
     const char *path;
     struct folder folder;
@@ -26,18 +24,24 @@ struct reader {
 
     /* The file that is being read. */
     const char *file;
-    enum format format;
+    bool has_json; /* it gave a sample of JSON */
     bool is_open;
     struct bytes bytes;
     struct lines lines;
     struct line line;
-    bool line_waits; /* the line was looked at, and is to be taken later */
+    struct sample held; /* that of the line, while rows before it are given out */
+    bool is_held;
     struct csv_in csv;
     struct jsonl jsonl;
 
     struct pace pace; /* goes on from file to file: batches are cut anywhere */
+
+    /* Of JSON samples; rows have their own. */
     double last_secs;
+    double last_interval_secs;
+    struct stride stride;
     bool has_interval; /* some sample told how long it covers */
+
     struct problems problems;
     struct reader_facts facts;
 };
@@ -60,7 +64,7 @@ static bool open_fd(struct reader *reader, int fd, const char *file)
         return false;
     reader->is_open = true;
     reader->file = file;
-    reader->format = FORMAT_UNKNOWN;
+    reader->has_json = false;
     csv_in_reset(&reader->csv);
     return true;
 }
@@ -156,8 +160,8 @@ static void note_json(struct reader *reader)
     note_version(reader, jsonl->version);
     if (jsonl->unknown.list[0] != '\0')
         NAME("keys that are not known here are passed over: %s", jsonl->unknown.list);
-    if (jsonl->wrong != NULL)
-        NAME("\"%s\" is not what it should be; it stays unknown", jsonl->wrong);
+    if (jsonl->wrong.list[0] != '\0')
+        NAME("not what it should be, and stays unknown: %s", jsonl->wrong.list);
 }
 
 static void note_json_fault(struct reader *reader, int error, size_t at)
@@ -166,8 +170,6 @@ static void note_json_fault(struct reader *reader, int error, size_t at)
         NAME("no sample: it has no timestamp_secs; it is passed over");
     else if (error == -ENOMEM)
         NAME("out of memory; the line is passed over");
-    else if (reader->line.text[0] != '{')
-        NAME("is no sample; it is passed over");
     else if (!reader->line.has_end)
         NAME("is cut off; it is passed over");
     else
@@ -213,53 +215,99 @@ static void note_csv_fault(struct reader *reader, enum csv_in_verdict verdict)
         NAME("has %zu cells, the header %zu; it is passed over", csv->cell_count,
              csv->columns.count);
         break;
+    case CSV_IN_TOO_SHORT:
+        NAME("has %zu of %zu cells; it is passed over", csv->cell_count, csv->columns.count);
+        break;
     case CSV_IN_NO_TIME:
         NAME(csv->is_cut ? "is cut off; it is passed over" : "has no timestamp; it is passed over");
         break;
     default:
-        NAME("is neither a sample nor a header known here; it is passed over");
+        if (reader->has_json)
+            NAME("is no sample; it is passed over");
+        else
+            NAME("is neither a sample nor a header known here; it is passed over");
         break;
     }
 }
 
-static void note_time(struct reader *reader, double now)
+static void note_back(struct reader *reader, const char *file, uint64_t line, double secs)
 {
-    if (now < reader->last_secs)
-        NAME("time goes back by %.0f s: another run?", reader->last_secs - now);
-    reader->last_secs = now;
+    problems_add(&reader->problems, file, line, "time goes back by %.0f s: another run?", secs);
+}
+
+static void note_gap(struct reader *reader, const char *file, uint64_t line, double gap_secs,
+                     double counted_secs)
+{
+    if (isnan(counted_secs))
+        problems_add(&reader->problems, file, line,
+                     "%.0f s after the sample before it: another run? They do not count", gap_secs);
+    else
+        problems_add(&reader->problems, file, line,
+                     "%.0f s after the sample before it: another run? %.3g s of them count",
+                     gap_secs, counted_secs);
+}
+
+static void note_pace(struct reader *reader, const struct paced_row *row)
+{
+    if (row->remark == PACE_BACK)
+        note_back(reader, row->file, row->line, row->remark_secs);
+    else if (row->remark == PACE_GAP)
+        note_gap(reader, row->file, row->line, row->remark_secs, row->interval_secs);
+    else if (row->remark == PACE_MENDED)
+        problems_add(&reader->problems, row->file, row->line,
+                     "its time is %.0f s off from those before and after it; one between them is "
+                     "taken",
+                     row->remark_secs);
 }
 
 /* --- samples --- */
 
-/* As it says, which the first one never does; where none does, the time since the one before. */
-static double json_interval(struct reader *reader, const struct sample *sample)
+/* As it says, which the first one of a run never does; where none does, by the clock. */
+static double json_interval(struct reader *reader, const struct sample *sample, double growth)
 {
     double told_ms = sample->value[METRIC_ACTUAL_INTERVAL];
-    double growth = sample->value[METRIC_TIMESTAMP_SECS] - reader->last_secs;
+    double guess = pace_guess(sample->value);
 
     if (told_ms < INTERVAL_MAX_MS) {
         reader->has_interval = true;
         return told_ms / 1000;
     }
-    if (isnan(reader->last_secs))
-        return pace_guess(sample->value);
-    return !reader->has_interval && growth > 0 ? growth : NAN;
+    if (reader->has_interval || !(growth > 0))
+        return guess;
+    double counted = pace_settle(&reader->stride, growth, guess, reader->last_interval_secs, false);
+    if (counted != growth)
+        note_gap(reader, reader->file, reader->line.number, growth, counted);
+    return counted;
 }
 
-static bool read_json(struct reader *reader, struct sample *sample)
+/* True: there is a sample, which is held. */
+static bool read_json(struct reader *reader)
 {
     size_t at = 0;
-    int error = jsonl_read(&reader->jsonl, reader->line.text, reader->line.size, sample, &at);
+    int error =
+        jsonl_read(&reader->jsonl, reader->line.text, reader->line.size, &reader->held, &at);
 
-    if (error < 0) {
+    if (error < 0)
         note_json_fault(reader, error, at);
-        return false;
-    }
-    problems_part(&reader->problems);
+    reader->is_held = error == 0;
+    return error == 0;
+}
+
+/* Now that the rows before it were given out. */
+static void take_held(struct reader *reader, struct sample *sample)
+{
+    double growth = reader->held.value[METRIC_TIMESTAMP_SECS] - reader->last_secs;
+
+    *sample = reader->held;
+    reader->is_held = false;
+    reader->has_json = true;
     note_json(reader);
-    sample->interval_secs = json_interval(reader, sample);
-    note_time(reader, sample->value[METRIC_TIMESTAMP_SECS]);
-    return true;
+    sample->interval_secs = json_interval(reader, sample, growth);
+    if (growth < 0)
+        note_back(reader, reader->file, reader->line.number, -growth);
+    if (!isnan(sample->interval_secs))
+        reader->last_interval_secs = sample->interval_secs;
+    reader->last_secs = sample->value[METRIC_TIMESTAMP_SECS];
 }
 
 /* A row is given out only when those of the next second are seen. */
@@ -267,16 +315,17 @@ static void read_csv(struct reader *reader)
 {
     double values[METRIC_COUNT];
     struct scan line = scan_over(reader->line.text, reader->line.size);
+    bool has_rows = reader->csv.has_header && reader->csv.has_rows;
     enum csv_in_verdict verdict = csv_in_read(&reader->csv, line, reader->line.has_end, values);
 
     if (verdict == CSV_IN_HEADER) {
-        reader->format = FORMAT_CSV;
+        /* A file of its own in a folder goes on with the run, one within a file may be another. */
+        if (has_rows)
+            pace_part(&reader->pace);
         note_header(reader);
     } else if (verdict == CSV_IN_ROW) {
-        problems_part(&reader->problems);
         note_row(reader);
-        note_time(reader, values[METRIC_TIMESTAMP_SECS]);
-        if (pace_add(&reader->pace, values) < 0)
+        if (pace_add(&reader->pace, values, reader->file, reader->line.number) < 0)
             NAME("out of memory; the row is passed over");
     } else {
         note_csv_fault(reader, verdict);
@@ -292,6 +341,7 @@ static bool take_paced(struct reader *reader, struct sample *sample)
     sample_reset(sample);
     memcpy(sample->value, row->value, sizeof sample->value);
     sample->interval_secs = row->interval_secs;
+    note_pace(reader, row);
     return true;
 }
 
@@ -330,41 +380,38 @@ static bool next_line(struct reader *reader)
     }
 }
 
-static bool is_json_line(const struct reader *reader)
+/* Each line for itself: files of both kinds are appended to each other. */
+static bool is_json_line(const struct line *line)
 {
-    return reader->format == FORMAT_JSONL ||
-           (reader->format == FORMAT_UNKNOWN && reader->line.text[0] == '{');
+    size_t at = 0;
+
+    while (at < line->size && (line->text[at] == ' ' || line->text[at] == '\t'))
+        at++;
+    return at < line->size && line->text[at] == '{';
 }
 
-/* Looks at one line; true when it gave a sample. */
-static bool read_line(struct reader *reader, struct sample *sample)
+static void read_line(struct reader *reader)
 {
-    reader->line_waits = false;
-    if (!is_json_line(reader)) {
+    problems_turn(&reader->problems);
+    if (!is_json_line(&reader->line))
         read_csv(reader);
-        return false;
-    }
-    if (!pace_is_empty(&reader->pace)) {
-        /* Rows of the file before go first. */
+    else if (read_json(reader))
         pace_finish(&reader->pace);
-        reader->line_waits = true;
-        return false;
-    }
-    if (!read_json(reader, sample))
-        return false;
-    reader->format = FORMAT_JSONL;
-    return true;
 }
 
 bool reader_next(struct reader *reader, struct sample *ret_sample)
 {
     while (!take_paced(reader, ret_sample)) {
-        if (!reader->line_waits && !next_line(reader)) {
+        if (reader->is_held) {
+            take_held(reader, ret_sample);
+            break;
+        }
+        if (next_line(reader)) {
+            read_line(reader);
+        } else {
             if (pace_is_empty(&reader->pace))
                 return false;
             pace_finish(&reader->pace);
-        } else if (read_line(reader, ret_sample)) {
-            break;
         }
     }
     reader->facts.samples++;
@@ -382,6 +429,8 @@ int reader_open(struct reader **ret_reader, const char *path)
     reader->path = path;
     reader->bytes.fd = -1;
     reader->last_secs = NAN;
+    reader->last_interval_secs = NAN;
+    reader->stride = PACE_NO_STRIDE;
     jsonl_init(&reader->jsonl);
     pace_init(&reader->pace);
     start(reader);

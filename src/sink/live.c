@@ -1,7 +1,8 @@
 /*
- * One line on the terminal that says how the run is doing, and is gone when it ends. It only ever
- * writes text, a carriage return and "erase to the end of the line": what the command writes in
- * between stands where it would stand anyway, at worst with a rest of our line behind it.
+ * One line on the terminal that says how the run is doing, and is gone when it ends. Where the
+ * cursor is we do not know, and the line it is on is the command's: ours is the one below, and the
+ * cursor goes back to where it was. So all that the command wrote stays. What it writes when it
+ * comes to our line stands where it would stand anyway, at worst with a rest of ours behind it.
  */
 #include "base/clock.h"
 #include "base/fmt.h"
@@ -18,8 +19,18 @@
 #define LINE_BYTES 512
 #define WIDTH_ASSUMED 80
 #define BYTES_PER_MIB (1024.0 * 1024.0)
-/* Cursor to the first column, and everything from there away. */
-#define ERASE "\r\033[K"
+/*
+ * To the line below, which is then empty. On the last line of the screen there is none: "index"
+ * scrolls in that case, keeps the column, and what is remembered is a place that does not move any
+ * more.
+ */
+#define GO_BELOW                                                                                   \
+    "\033D\033[A"                                                                                  \
+    "\0337"                                                                                        \
+    "\r\n\033[K"
+#define GO_BACK "\0338"
+/* Whoever takes the line away writes at the cursor next: a rest of our line may be there too. */
+#define TO_END_OF_LINE "\033[K"
 
 struct live {
     struct writer writer;
@@ -27,6 +38,7 @@ struct live {
     uint64_t start_ns;
     uint64_t next_ns;
     bool is_shown;
+    bool is_over;
 };
 
 static bool live_close(void *state)
@@ -112,7 +124,7 @@ static void live_hide(void *state)
         return;
     live->is_shown = false;
     buf_reset(&live->line);
-    buf_text(&live->line, ERASE);
+    buf_text(&live->line, TO_END_OF_LINE GO_BELOW GO_BACK);
     if (terminal_is_ours(STDERR_FILENO))
         write_now(live);
 }
@@ -123,21 +135,29 @@ static void live_sample(void *state, const struct sample *sample)
     uint64_t now_ns = clock_monotonic_ns();
     size_t width = terminal_width(STDERR_FILENO);
 
-    if (now_ns < live->next_ns || !terminal_is_ours(STDERR_FILENO))
+    if (live->is_over || now_ns < live->next_ns || !terminal_is_ours(STDERR_FILENO))
         return;
     live->next_ns = now_ns + UPDATE_NS;
     buf_reset(&live->line);
-    buf_text(&live->line, ERASE);
+    buf_text(&live->line, GO_BELOW);
     uint64_t elapsed_secs = (now_ns - live->start_ns) / NS_PER_SEC;
     human_clock(&live->line, (double)elapsed_secs);
     put_figures(&live->line, sample);
-    /* A full line would wrap, and then there is no way back to its beginning. */
-    size_t room = (width > 0 ? width : WIDTH_ASSUMED) - 1 + strlen(ERASE);
+    /* A full line would wrap on some terminals, and scroll the place we go back to away. */
+    size_t room = (width > 0 ? width : WIDTH_ASSUMED) - 1 + strlen(GO_BELOW);
     if (live->line.size > room)
         live->line.size = room;
-    buf_char(&live->line, '\r');
+    buf_text(&live->line, GO_BACK);
     write_now(live);
     live->is_shown = true;
+}
+
+/* What would be shown for an instant only is not shown at all: a short run leaves no trace. */
+static void live_expect_last(void *state)
+{
+    struct live *live = state;
+
+    live->is_over = true;
 }
 
 static void live_end(void *state, const struct run_end *how)
@@ -150,6 +170,7 @@ const struct sink live_sink = {
     .name = "live",
     .open = live_open,
     .begin = live_begin,
+    .expect_last = live_expect_last,
     .sample = live_sample,
     .end = live_end,
     .hide = live_hide,

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct report {
     const struct digest *digest;
     const char *path;
+    int held_fd; /* of a pipe; -1 */
     int error;
     char message[512];
 };
@@ -26,11 +28,14 @@ static int report_open(const struct sink_options *options, void **ret_state)
         return -ENOMEM;
     report->digest = options->digest;
     report->path = options->report;
+    report->held_fd = -1;
     int error = report_file_probe(report->path);
+    if (error == 0)
+        error = report_file_hold(report->path, &report->held_fd);
     if (error < 0) {
         free(report);
         /* That would mean "not wanted". */
-        return error == -ENODEV ? -ENXIO : error;
+        return error == -ENODEV ? -EIO : error;
     }
     *ret_state = report;
     return 0;
@@ -57,16 +62,19 @@ static const char *report_complaint(void *state)
 
     if (report->error == 0)
         return NULL;
-    snprintf(report->message, sizeof report->message,
-             "cannot write the report to %s: %s; there is none", report->path,
-             strerror(-report->error));
+    snprintf(report->message, sizeof report->message, "cannot write the report to %s: %s; %s",
+             report->path, strerror(-report->error), report_file_rest(report->path));
     report->error = 0;
     return report->message;
 }
 
 static bool report_close(void *state)
 {
-    free(state);
+    struct report *report = state;
+
+    if (report->held_fd >= 0)
+        close(report->held_fd);
+    free(report);
     return true;
 }
 

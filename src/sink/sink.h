@@ -45,6 +45,8 @@ struct sink {
     int (*open)(const struct sink_options *options, void **ret_state);
     /* The run is on: earlier content may go. */
     void (*begin)(void *state);
+    /* The run is over: the sample that comes now is its last one. */
+    void (*expect_last)(void *state);
     void (*sample)(void *state, const struct sample *sample);
     /* Cannot take more for now; the loop then lets ticks pass, and the next sample covers them. */
     bool (*is_full)(void *state);
@@ -80,13 +82,16 @@ struct sinks;
 int sinks_open(const struct sink_options *options, struct sinks **ret_sinks,
                const char **ret_culprit);
 void sinks_begin(struct sinks *sinks);
+/* The next sample is the last one. */
+void sinks_expect_last(struct sinks *sinks);
 void sinks_sample(struct sinks *sinks, const struct sample *sample);
 bool sinks_are_full(struct sinks *sinks);
 /* There were sinks, and none is left that anybody reads. */
 bool sinks_are_dead(struct sinks *sinks);
 void sinks_end(struct sinks *sinks, const struct run_end *how);
 void sinks_cancel(struct sinks *sinks);
-const char *sinks_complaint(struct sinks *sinks);
+/* `may_lose_reader`: that nobody reads the samples any more is nothing to complain about. */
+const char *sinks_complaint(struct sinks *sinks, bool may_lose_reader);
 void sinks_hide(struct sinks *sinks);
 /* False: a thread is stuck, and the process must end with _exit. */
 bool sinks_close(struct sinks *sinks);

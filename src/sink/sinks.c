@@ -65,6 +65,13 @@ void sinks_begin(struct sinks *sinks)
             registry[i]->begin(sinks->state[i]);
 }
 
+void sinks_expect_last(struct sinks *sinks)
+{
+    for (size_t i = 0; i < REGISTRY_SIZE; i++)
+        if (sinks->state[i] != NULL && registry[i]->expect_last != NULL)
+            registry[i]->expect_last(sinks->state[i]);
+}
+
 void sinks_sample(struct sinks *sinks, const struct sample *sample)
 {
     for (size_t i = 0; i < REGISTRY_SIZE; i++) {
@@ -117,9 +124,12 @@ void sinks_cancel(struct sinks *sinks)
             registry[i]->cancel(sinks->state[i]);
 }
 
-const char *sinks_complaint(struct sinks *sinks)
+const char *sinks_complaint(struct sinks *sinks, bool may_lose_reader)
 {
     for (size_t i = 0; i < REGISTRY_SIZE; i++) {
+        if (may_lose_reader && registry[i] == &output_sink && sinks->state[i] != NULL &&
+            registry[i]->is_dead(sinks->state[i]))
+            continue;
         const char *complaint = sinks->state[i] != NULL && registry[i]->complaint != NULL
                                     ? registry[i]->complaint(sinks->state[i])
                                     : NULL;

@@ -148,6 +148,38 @@ def test_a_report_does_not_take_the_place_of_its_source(recorded, tmp_path):
     assert path.read_bytes() == recorded[0].read_bytes()
 
 
+def test_a_report_does_not_take_the_place_of_standard_input(recorded, tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(recorded[0].read_bytes())
+    with open(path, "rb") as file:
+        done = run("--from", "-", "--report", str(path), stdin=file)
+    assert done.returncode == 2
+    assert messages(done) == [f"option --report: {path} is what --from - reads; give another file"]
+    assert path.read_bytes() == recorded[0].read_bytes()
+
+
+def test_a_report_does_not_take_the_place_of_a_file_of_its_folder(recorded, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(recorded[0].read_bytes())
+    done = read(tmp_path, options=("--report", str(path)))
+    assert done.returncode == 2
+    assert f"{path} is what --from {tmp_path} reads" in messages(done)[0]
+    assert path.read_bytes() == recorded[0].read_bytes()
+    # Beside them there is room, also for the second time.
+    for _ in range(2):
+        assert read(tmp_path, options=("--report", str(tmp_path / "report.html"))).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_a_report_to_standard_output_is_alone_there(recorded, tmp_path, name):
+    done = read(recorded[0], options=("--report", name))
+    assert done.returncode == 0
+    assert done.stdout.lower().startswith(b"<!doctype html>")
+    with open(tmp_path / "page.html", "wb") as file:
+        assert run("--from", str(recorded[0]), "--report", name, stdout=file).returncode == 0
+    assert (tmp_path / "page.html").read_bytes().lower().startswith(b"<!doctype html>")
+
+
 def test_a_report_that_cannot_be_written(recorded, tmp_path):
     done = read(recorded[0], options=("--report", str(tmp_path / "none" / "report.html")))
     assert done.returncode == 125
@@ -205,6 +237,84 @@ def test_a_torn_last_row(tmp_path):
     assert summaries(path)[0]["sample_count"] == 2
 
 
+def csv_file(path, *times):
+    """A file with rows of these times and texts between them."""
+    lines = [time if isinstance(time, str) else f"{time}" + "," * 20 for time in times]
+    path.write_text("\n".join([helpers.BASIC_HEADER, *lines, ""]))
+    return path
+
+
+def test_output_of_the_command_among_rows(tmp_path):
+    path = csv_file(tmp_path / "run.csv", 1700000000, 1700000001, "3,4", "2024-01-01 12:00: hello",
+                    1700000002, 1700000003)
+    done = read(path)
+    assert done.returncode == 0
+    assert messages(done) == [f"{path}:4: has 2 of 21 cells; it is passed over",
+                              f"{path}:5: has 1 of 21 cells; it is passed over"]
+    [back] = summaries(path)
+    assert back["sample_count"] == 4 and near(back["duration_secs"], 4)
+
+
+@pytest.mark.parametrize("damaged", [1300000002, 1700000902, 9700000002, 2])
+def test_a_damaged_time(tmp_path, damaged):
+    path = csv_file(tmp_path / "run.csv", 1700000000, 1700000001, damaged, 1700000003, 1700000004)
+    done = read(path)
+    assert done.returncode == 0
+    [said] = messages(done)
+    assert said.startswith(f"{path}:4: its time is {abs(damaged - 1700000001)} s off")
+    [back] = summaries(path)
+    assert back["sample_count"] == 5 and near(back["duration_secs"], 5)
+
+
+@pytest.mark.parametrize("damaged_at", [0, 4])
+def test_a_damaged_time_at_either_end(tmp_path, damaged_at):
+    for damaged in (7, 1300000000, 9700000000):
+        times = [1700000000 + i for i in range(5)]
+        times[damaged_at] = damaged
+        path = csv_file(tmp_path / "run.csv", *times)
+        done = read(path)
+        assert done.returncode == 0 and done.stderr != b""
+        assert summaries(path)[0]["duration_secs"] <= 6
+
+
+def test_runs_that_were_appended(tmp_path):
+    path = csv_file(tmp_path / "run.csv", 1700000000, 1700000001, 1700000002,
+                    helpers.BASIC_HEADER, 1700086400, 1700086401)
+    done = read(path)
+    assert messages(done) == [
+        f"{path}:6: 86398 s after the sample before it: another run? 1 s of them count"]
+    assert near(summaries(path)[0]["duration_secs"], 5)
+    # Without a header: appended by hand.
+    path = csv_file(path, 1700000000, 1700000001, 1700000002, 1700086400, 1700086401)
+    assert near(summaries(path)[0]["duration_secs"], 5)
+    path.write_text("".join(f'{{"timestamp_secs":{secs}}}\n' for secs in
+                            (1700000000, 1700000001, 1700086400, 1700086401)))
+    done = read(path)
+    assert len(messages(done)) == 1 and f"{path}:3: 86399 s after" in messages(done)[0]
+    assert near(summaries(path)[0]["duration_secs"], 4)
+
+
+def test_both_kinds_in_one_file(recorded, tmp_path):
+    rows = helpers.BASIC_HEADER.encode() + b"\n1700000000" + b"," * 20 + b"\n1700000001" + b"," * 20 + b"\n"
+    samples = recorded[0].read_bytes()
+    for name, data in (("csv first", rows + samples), ("json first", samples + rows)):
+        path = tmp_path / name
+        path.write_bytes(data)
+        assert read(path).stderr == b""
+        assert summaries(path)[0]["sample_count"] == len(lines_of(recorded[0])) + 2
+
+
+def test_numbers_of_python_that_are_none(recorded, tmp_path):
+    line = json.loads(lines_of(recorded[0])[1])
+    line["cpu"].update(utime_secs=float("nan"), stime_secs=float("-inf"), utilization_pct=float("inf"))
+    path = tmp_path / "run.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    done = read(path)
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert summaries(path)[0]["host_used"]["memory_used"]["peak"] > 0
+
+
 def test_samples_among_other_output(recorded, tmp_path):
     """A command's messages and our samples on one stderr."""
     lines = lines_of(recorded[0])
@@ -245,6 +355,26 @@ def test_missing_and_unknown_columns(tmp_path):
     assert messages(done) == [
         f"{path}:1: columns that are not known here are passed over: phase_of_the_moon",
         f"{path}:1: columns are missing and stay unknown: utime, net_sent_bytes"]
+
+
+def test_long_lists_say_how_many_more(tmp_path):
+    path = tmp_path / "run.csv"
+    names = [f"a_column_of_tomorrow_{at}" for at in range(30)]
+    path.write_text("timestamp,utime," + ",".join(names) + "\n1700000000" + ",1" * 31 + "\n")
+    unknown, missing = messages(read(path))
+    shown = unknown.split(": ")[-1].split(", ")
+    assert shown[:-1] == names[:len(shown) - 1]
+    assert shown[-1] == f"and {30 - len(shown) + 1} more"
+    assert missing.endswith(" more")
+
+
+def test_a_fault_in_every_sample_is_told_once(recorded, tmp_path):
+    path = tmp_path / "run.jsonl"
+    line = json.loads(lines_of(recorded[0])[1])
+    line["cpu"]["utime_secs"] = "x"
+    line["memory"] = 5
+    path.write_text((json.dumps(line) + "\n") * 50)
+    assert messages(read(path)) == [f"{path}:1-50: not what it should be, and stays unknown: utime_secs, memory"]
 
 
 def test_no_time_no_sample(tmp_path):

@@ -5,6 +5,7 @@ import re
 import resource
 import signal
 import stat
+import subprocess
 
 from helpers import PATIENCE, Lines, run, started
 
@@ -89,9 +90,67 @@ def test_a_full_disk_is_told_and_leaves_no_half_page(tmp_path):
     done = run("--quiet", "--report", str(out), "--", "sh", "-c", "exit 3",
                step=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
     assert done.returncode == 3
-    assert b"cannot write the report to" in done.stderr and b"File too large" in done.stderr
+    assert b"cannot write the report to" in done.stderr
+    assert b"File too large; the older one is still there\n" in done.stderr
     assert out.read_text() == "old"
     assert os.listdir(tmp_path) == ["r.html"]
+
+
+def test_samples_and_report_in_one_file_are_refused(tmp_path):
+    mark = tmp_path / "mark"
+    os.symlink("x", tmp_path / "link")
+    for report in ("x", "./x", "link"):
+        done = run("-o", "x", "--report", report, "--", "touch", str(mark), cwd=tmp_path)
+        assert done.returncode == 125
+        assert b"--output" in done.stderr and b"--report" in done.stderr
+        assert sorted(os.listdir(tmp_path)) == ["link"]
+    (tmp_path / "x").write_text("old")
+    os.link(tmp_path / "x", tmp_path / "y")
+    assert run("-o", "x", "--report", "y", "--", "touch", str(mark), cwd=tmp_path).returncode == 125
+    assert (tmp_path / "x").read_text() == "old" and not mark.exists()
+    assert run("-o", "/dev/null", "--report", "/dev/null", "--", "true").returncode == 0
+
+
+def test_a_pipe_without_a_reader_stops_the_run_before_it_starts(tmp_path):
+    pipe, mark = tmp_path / "pipe", tmp_path / "mark"
+    os.mkfifo(pipe)
+    done = run("--quiet", "--report", str(pipe), "--", "touch", str(mark))
+    assert done.returncode == 125 and not mark.exists()
+    assert done.stderr == f"resource-tracker: option --report: {pipe} has no reader yet; start its reader first\n".encode()
+
+
+def test_who_reads_a_pipe_waits_for_the_report(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        done = None
+        while done is None or b"no reader" in done.stderr:  # it takes a moment to open it
+            done = run("--quiet", "--report", str(pipe), "--", "sleep", "0.3")
+        page = reader.stdout.read()
+    assert done.returncode == 0
+    assert page.startswith(b"<!DOCTYPE html>") and page.endswith(b"</html>\n")
+
+
+def test_a_reader_that_is_gone_takes_no_sample_from_the_summary():
+    """The sample that finds nobody is the last but one: what comes after it is counted too."""
+    with started("-i", "0.5", "--summary=json") as tracker:
+        assert tracker.stdout.readline()
+        tracker.stdout.close()
+        summary = json.loads(tracker.stderr.read())
+        assert tracker.wait(PATIENCE) == 0
+    assert summary["sample_count"] == 3
+
+
+def test_a_reader_that_is_gone_hides_no_lost_report(tmp_path):
+    out = tmp_path / "r.html"
+    with started("-i", "0.1", "--report", str(out),
+                 step=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))) as tracker:
+        assert tracker.stdout.readline()
+        tracker.stdout.close()
+        errors = tracker.stderr.read()
+        assert tracker.wait(PATIENCE) == 0
+    assert errors == (f"resource-tracker: cannot write the report to {out}: File too large; "
+                      "there is none\n").encode()
 
 
 def test_watching_has_a_report_too(tmp_path):

@@ -18,6 +18,7 @@ import pytest
 
 from helpers import (BINARY, IS_ASAN, PATIENCE, ROOT, clean_environment, fresh_signals, python, run,
                      samples_of, started)
+from screen import Screen
 from test_terminal import SHELL
 
 # Some of everything, in phases that differ.
@@ -392,26 +393,13 @@ def on_terminal(*arguments, columns=100, **variables):
     return output.decode(), os.waitstatus_to_exitcode(status)
 
 
-def screen_of(output):
-    """What is seen in the end: carriage returns, and erasing to the end of the line."""
-    lines = [""]
-    column = 0
-    for part in re.findall(r"\x1b\[[0-9;]*[A-Za-z]|.", output, re.S):
-        if part == "\n":
-            lines.append("")
-        elif part == "\r":
-            column = 0
-        elif part == "\x1b[K":
-            lines[-1] = lines[-1][:column]
-        elif part.startswith("\x1b"):
-            assert re.fullmatch(r"\x1b\[[0-9]+m", part), f"{part!r} is neither colour nor erasing"
-        else:
-            lines[-1] = lines[-1][:column].ljust(column) + part + lines[-1][column + 1:]
-            column += 1
-    return lines
+def screen_of(output, columns=100):
+    """What is seen in the end."""
+    return Screen(columns=columns).write(output).lines()
 
 
-LIVE = r"\r\x1b\[K(\d+:\d\d:\d\d  [\d.]+ cores  [\d.]+ [KMG]?i?B memory[^\r]*)\r"
+BELOW = r"\x1bD\x1b\[A\x1b7\r+\n\x1b\[K"  # the terminal makes two returns out of the one
+LIVE = BELOW + r"(\d+:\d\d:\d\d  [\d.]+ cores  [\d.]+ [KMG]?i?B memory[^\x1b]*)\x1b8"
 
 
 def test_on_a_terminal_the_summary_comes_by_itself_and_in_colour(tmp_path):
@@ -462,16 +450,58 @@ def test_the_status_line_is_there_and_vanishes(tmp_path):
     output, _ = on_terminal("--quiet", "-i", "0.05", "--", "sh", "-c",
                             "sleep 0.3; echo hello; sleep 0.7; echo world")
     lines = screen_of(output)
-    assert lines[0].startswith("hello") and lines[1].startswith("world")
+    assert lines[0] == "hello" and lines[1].startswith("world")
     assert lines[2] == "job       sh"
+
+
+PRINT = "import sys, time; print(sys.argv[1], end='', flush=True); time.sleep(1.2)"
+
+
+@pytest.mark.parametrize("text", ["Password: ", "one\ntwo", "50 %\r"])
+def test_the_status_line_leaves_what_the_command_wrote(text):
+    """Prompts, and bars that end in a return; on the last line of the screen it has to scroll."""
+    output, _ = on_terminal("--quiet", "-i", "0.05", "-n", "name", "--", *python(PRINT, text))
+    assert len(re.findall(LIVE, output)) >= 2
+    while_it_runs = output[:output.rindex("\x1b[K\x1bD")]
+    for row in (0, 22, 23):
+        *lines, status = Screen(row=row).write(while_it_runs).lines()
+        assert [line for line in lines if line] == [line.strip() for line in text.splitlines()]
+        assert re.match(r"0:00:0\d  ", status)
+        lines = Screen(row=row).write(output).lines()
+        assert not any(re.search(r"0:00:0\d  [\d.]+ cores", line) for line in lines)
+        assert ("" if "\r" in text else text.splitlines()[-1]) + "job       name" in lines
+        assert "one" in lines or "one" not in text
+
+
+def test_text_goes_on_where_it_stopped():
+    output, _ = on_terminal("--quiet", "-i", "0.05", "--", "sh", "-c",
+                            "printf hel; sleep 0.6; printf lo; sleep 0.6; echo ' world'")
+    assert len(re.findall(LIVE, output)) >= 2
+    for row in (0, 22, 23):
+        lines = Screen(row=row).write(output).lines()
+        assert "hello world" in lines and "job       sh" in lines
+
+
+def test_a_run_shorter_than_an_interval_draws_nothing(tmp_path):
+    output, _ = on_terminal("-o", str(tmp_path / "samples"), "--", "printf", "hello", NO_COLOR="1")
+    assert output.startswith("hello") and "\x1b" not in output
+    output, _ = on_terminal("-o", str(tmp_path / "samples"), "-i", "0.4", "--summary=text", "--",
+                            "sleep", "0.6", NO_COLOR="1")
+    assert len(re.findall(LIVE, output)) == 1  # not the last sample, which comes half a second later
+
+
+def test_a_dumb_terminal_has_no_status_line(tmp_path):
+    output, _ = on_terminal("-o", str(tmp_path / "samples"), "-i", "0.1", "--", "sleep", "0.5",
+                            TERM="dumb")
+    assert "\x1b" not in output and "cores  " not in output.partition("duration")[0]
 
 
 def test_the_status_line_fits_the_terminal(tmp_path):
     output, _ = on_terminal("-o", str(tmp_path / "samples"), "-i", "0.4", "--", "sleep", "0.9",
                             columns=20)
-    shown = re.findall(r"\r\x1b\[K(\d+:\d\d:\d\d[^\r]*)\r", output)
+    shown = re.findall(BELOW + r"(\d+:\d\d:\d\d[^\x1b]*)\x1b8", output)
     assert shown and all(len(line) <= 19 for line in shown)
-    assert all(len(line) <= 20 for line in screen_of(output))
+    assert all(len(line) <= 20 for line in re.sub(r"\x1b(\[.*?[A-Za-z]|.)", "", output).split("\r\n"))
 
 
 def test_the_status_line_is_never_in_a_log(tmp_path):
@@ -556,8 +586,8 @@ def test_ctrl_z_takes_the_line_away(tmp_path):
     read_until(lambda: b" memory" in output)
     os.write(master, b"\x1a")
     read_until(lambda: report.exists() and "stopped" in report.read_text())
-    read_until(lambda: output.endswith(b"\r\x1b[K"))
-    assert screen_of(output.decode())[-1] in ("", "^Z")
+    read_until(lambda: output.endswith(b"\x1b[K\x1b8"))
+    assert screen_of(output.decode()) in ([], ["^Z"])
     tracker = int(report.read_text().split()[1])
     os.killpg(tracker, signal.SIGCONT)
     read_until(lambda: "ended" in report.read_text())

@@ -249,6 +249,24 @@ static void test_host_cpu_full(void **state)
     expect(HINT_HOST_CPU_FULL, "CPU: nearly all 4 CPUs of the host were busy 75 % of the time");
 }
 
+static void test_an_instant_has_no_shares_of_time(void **state)
+{
+    (void)state;
+    set(METRIC_PROCESS_CORES_USED, 4);
+    set(METRIC_CPU_UTILIZATION, 4);
+    set(METRIC_CPU_STEAL, 2);
+    set(METRIC_CPU_IOWAIT, 2);
+    play_devices(DEVICE_DISK, 1, "sd");
+    play_cell(0, FIELD_DISK_BUSY)->number = 100;
+    play_add(&digest, 0.004);
+    advise(&digest, &advice);
+    assert_int_equal(advice.hint_count, 0);
+    play_add(&digest, 1);
+    advise(&digest, &advice);
+    assert_non_null(find(HINT_CPU_FULL));
+    assert_non_null(find(HINT_DISK_BUSY));
+}
+
 static void test_steal_and_iowait(void **state)
 {
     (void)state;
@@ -392,6 +410,7 @@ int main(void)
         TEST(test_cpu_full),
         TEST(test_cpu_full_by_its_limit),
         TEST(test_host_cpu_full),
+        TEST(test_an_instant_has_no_shares_of_time),
         TEST(test_steal_and_iowait),
         TEST(test_memory_low_and_killed),
         TEST(test_memory_limit),

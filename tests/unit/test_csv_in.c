@@ -77,11 +77,12 @@ static void test_what_may_be_cut_off_is_not_believed(void **state)
     start(HEADER);
     assert_int_equal(feed("1700000000,4,1,2", false), CSV_IN_ROW);
     assert_true(csv.is_cut && isnan(values[METRIC_CPU_STIME]) && values[METRIC_CPU_UTIME] == 1);
-    assert_int_equal(feed("1700000000,4,1", true), CSV_IN_ROW);
+    assert_int_equal(feed("1700000000,4,1", false), CSV_IN_ROW);
     assert_true(csv.is_cut && isnan(values[METRIC_CPU_UTIME]));
     assert_true(values[METRIC_CPU_PROCESS_COUNT] == 4);
     assert_int_equal(csv.cell_count, 3);
     assert_int_equal(feed("17000", false), CSV_IN_NO_TIME);
+    assert_int_equal(feed("1700000000,4,1", true), CSV_IN_TOO_SHORT);
     assert_int_equal(feed("1700000000,4,1,2,3", true), CSV_IN_TOO_LONG);
 }
 
@@ -107,6 +108,7 @@ static void test_quotes_alone_do_not_make_kibibytes(void **state)
 {
     (void)state;
     start("\"timestamp\",\"utime\",\"memory_free\"");
+    assert_int_equal(feed("3,4", true), CSV_IN_TOO_SHORT); /* says nothing about them */
     assert_int_equal(feed("1700000000.5,1,2048.0", true), CSV_IN_ROW);
     assert_true(values[METRIC_MEMORY_FREE] == 2);
     start("\"timestamp\",\"utime\",\"memory_free\"");

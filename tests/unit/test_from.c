@@ -95,6 +95,24 @@ static void test_a_report_beside_it(void **state)
     assert_non_null(strstr(err.text, "cannot write the report"));
 }
 
+static void test_a_report_over_what_is_in_a_folder(void **state)
+{
+    struct scratch_path report = scratch_path(&dir, "x.jsonl");
+
+    (void)state;
+    scratch_text(&dir, "x.jsonl", SAMPLE);
+    from[0] = dir.path;
+    config.from = from;
+    config.from_count = 1;
+    config.report = report.text;
+    capture_begin(&err, STDERR_FILENO);
+    int status = from_run(&config);
+    (void)capture_end(&err);
+    assert_int_equal(status, 2);
+    assert_non_null(strstr(err.text, "give another file"));
+    scratch_expect(&dir, "x.jsonl", SAMPLE);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, drop)
 
 int main(void)
@@ -104,6 +122,7 @@ int main(void)
         TEST(test_nothing_could_be_read),
         TEST(test_as_it_is_wanted),
         TEST(test_a_report_beside_it),
+        TEST(test_a_report_over_what_is_in_a_folder),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

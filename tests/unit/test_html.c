@@ -63,6 +63,25 @@ static void test_what_is_not_text_is_replaced(void **state)
                         UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT);
 }
 
+/* "gpj.exe" that reads "exe.jpg" */
+static void test_marks_that_turn_text_are_replaced(void **state)
+{
+    static const char *const marks[] = {
+        "\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c",
+        "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069",
+    };
+    char text[16];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        snprintf(text, sizeof text, "a%sb", marks[i]);
+        assert_string_equal(text_of(text), "a" UTF8_REPLACEMENT "b");
+    }
+    assert_string_equal(text_of("\u2029\u202f\u2065\u206a\u061b"),
+                        "\u2029\u202f\u2065\u206a\u061b");
+    assert_string_equal(text_of("שלום"), "שלום");
+}
+
 static void test_cells(void **state)
 {
     (void)state;
@@ -83,6 +102,7 @@ int main(void)
         cmocka_unit_test(test_markup_becomes_text),
         cmocka_unit_test(test_every_byte_and_every_pair_is_harmless),
         cmocka_unit_test(test_what_is_not_text_is_replaced),
+        cmocka_unit_test(test_marks_that_turn_text_are_replaced),
         cmocka_unit_test(test_cells),
     };
 

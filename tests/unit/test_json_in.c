@@ -151,8 +151,8 @@ static void test_what_is_json_and_what_is_not(void **state)
                                         "[1]]",
                                         "{\"a\":\"\n\"}",
                                         "'a'",
-                                        "NaN",
-                                        "[Infinity]",
+                                        "Nan",
+                                        "[Inf]",
                                         "{\"a\":1,\"b\"",
                                         "{\"a\":1,"};
 

@@ -55,7 +55,7 @@ static void check_round_trip(const char *text, size_t size)
     assert_int_equal(read_bytes(text, size), 0);
     run.job_name = jsonl.job_name;
     assert_string_equal(jsonl.unknown.list, "");
-    assert_null(jsonl.wrong);
+    assert_string_equal(jsonl.wrong.list, "");
     buf_reset(&out);
     json_sample(&run, &sample, &out);
     size_t compared =
@@ -177,8 +177,7 @@ static void test_what_is_not_known_is_named_once(void **state)
 static void expect_wrong(const char *text, const char *key)
 {
     assert_int_equal(read_text(text), 0);
-    assert_non_null(jsonl.wrong);
-    assert_string_equal(jsonl.wrong, key);
+    assert_string_equal(jsonl.wrong.list, key);
 }
 
 static void test_values_of_the_wrong_kind_stay_unknown(void **state)
@@ -194,10 +193,32 @@ static void test_values_of_the_wrong_kind_stay_unknown(void **state)
     expect_wrong("{\"timestamp_secs\":1,\"gpu\":[3]}", "gpu");
     expect_wrong("{\"timestamp_secs\":1,\"disk\":[{\"mounts\":1}]}", "mounts");
     expect_wrong("{\"timestamp_secs\":1,\"gpu\":[{\"detail\":[]}]}", "detail");
+    expect_wrong(
+        "{\"timestamp_secs\":1,\"cpu\":{\"utime_secs\":\"1\",\"stime_secs\":[]},\"gpu\":1}",
+        "utime_secs, stime_secs, gpu");
     expect_wrong("{\"timestamp_secs\":1,\"job_name\":1}", "job_name");
     assert_null(jsonl.job_name);
     assert_int_equal(read_text("{\"timestamp_secs\":1,\"cpu\":null,\"gpu\":null}"), 0);
-    assert_null(jsonl.wrong);
+    assert_string_equal(jsonl.wrong.list, "");
+}
+
+/* Python writes them for floats that are no numbers. */
+static void test_what_is_no_number_is_unavailable(void **state)
+{
+    (void)state;
+    assert_int_equal(read_text("{\"timestamp_secs\":1,\"cpu\":{\"utime_secs\":NaN,"
+                               "\"stime_secs\":-Infinity,\"utilization_pct\":Infinity,"
+                               "\"per_core_pct\":[NaN,2]},\"x\":[NaN,-Infinity],"
+                               "\"memory\":{\"free_mib\":3}}"),
+                     0);
+    assert_string_equal(jsonl.wrong.list, "");
+    assert_true(isnan(sample.value[METRIC_CPU_UTIME]) && isnan(sample.value[METRIC_CPU_STIME]));
+    assert_true(isnan(sample.value[METRIC_CPU_UTILIZATION]));
+    assert_true(isnan(sample.per_core[0]) && sample.per_core[1] == 2);
+    assert_true(sample.value[METRIC_MEMORY_FREE] == 3);
+    assert_int_equal(read_text("{\"timestamp_secs\":1,\"x\":Nan}"), -EBADMSG);
+    assert_int_equal(read_text("{\"timestamp_secs\":1,\"x\":-Inf}"), -EBADMSG);
+    assert_int_equal(read_text("{\"timestamp_secs\":1,\"x\":Infinity5}"), -EBADMSG);
 }
 
 static void test_counters_in_other_clothes(void **state)
@@ -289,6 +310,7 @@ int main(void)
         TEST(test_keys_may_stand_in_any_order),
         TEST(test_what_is_not_known_is_named_once),
         TEST(test_values_of_the_wrong_kind_stay_unknown),
+        TEST(test_what_is_no_number_is_unavailable),
         TEST(test_counters_in_other_clothes),
         TEST(test_what_is_no_sample),
         TEST(test_a_line_cut_anywhere_is_no_sample),

@@ -2,6 +2,10 @@
 #include "pty.h"
 #include "sink/sink.h"
 
+/* The terminal makes two returns out of the one before a new line. */
+#define BELOW "\033D\033[A\0337\r\r\n\033[K"
+#define BACK "\0338"
+
 static const struct run run;
 static void *live;
 
@@ -24,10 +28,10 @@ static void show_and_hide(void)
     open_on_terminal(80);
     live_sink.sample(live, &play_sample);
     (void)pty_read(text, sizeof text);
-    CHECK(strcmp(text, "\r\033[K0:00:00  1.50 cores  2 GiB memory\r") == 0);
+    CHECK(strcmp(text, BELOW "0:00:00  1.50 cores  2 GiB memory" BACK) == 0);
     live_sink.hide(live);
     (void)pty_read(text, sizeof text);
-    CHECK(strcmp(text, "\r\033[K") == 0);
+    CHECK(strcmp(text, "\033[K" BELOW BACK) == 0);
     live_sink.hide(live); /* it is gone already */
     live_sink.end(live, &(struct run_end){0});
     CHECK(pty_read(text, sizeof text) == 0);
@@ -44,7 +48,19 @@ static void update_too_often(void)
     CHECK(pty_read(text, sizeof text) < 100); /* one line, or two on a very slow machine */
     live_sink.end(live, &(struct run_end){0});
     (void)pty_read(text, sizeof text);
-    CHECK(strcmp(text, "\r\033[K") == 0);
+    CHECK(strcmp(text, "\033[K" BELOW BACK) == 0);
+    live_sink.close(live);
+}
+
+static void come_to_the_end(void)
+{
+    char text[4096];
+
+    open_on_terminal(80);
+    live_sink.expect_last(live);
+    live_sink.sample(live, &play_sample);
+    live_sink.end(live, &(struct run_end){0});
+    CHECK(pty_read(text, sizeof text) == 0);
     live_sink.close(live);
 }
 
@@ -58,7 +74,7 @@ static void show_gpus(void)
     play_sample.value[METRIC_TOTAL_GPU_VRAM] = 512;
     live_sink.sample(live, &play_sample);
     (void)pty_read(text, sizeof text);
-    CHECK(strstr(text, "  1.25 GPUs  512 MiB VRAM\r") != NULL);
+    CHECK(strstr(text, "  1.25 GPUs  512 MiB VRAM" BACK) != NULL);
     live_sink.close(live);
     play_free();
 }
@@ -71,7 +87,7 @@ static void show_on_a_narrow_one(void)
     open_on_terminal(16);
     live_sink.sample(live, &play_sample);
     (void)pty_read(text, sizeof text);
-    CHECK(strcmp(text, "\r\033[K0:00:00  1.50 c\r") == 0);
+    CHECK(strcmp(text, BELOW "0:00:00  1.50 c" BACK) == 0);
     live_sink.close(live);
 }
 
@@ -83,7 +99,7 @@ static void show_what_is_not_known(void)
     play_reset(0);
     live_sink.sample(live, &play_sample);
     (void)pty_read(text, sizeof text);
-    CHECK(strcmp(text, "\r\033[K0:00:00\r") == 0);
+    CHECK(strcmp(text, BELOW "0:00:00" BACK) == 0);
     live_sink.close(live);
 }
 
@@ -125,6 +141,7 @@ static void write_until_it_is_full(void)
 
 IN_CHILD(test_it_is_shown_and_vanishes, show_and_hide)
 IN_CHILD(test_at_most_two_updates_a_second, update_too_often)
+IN_CHILD(test_the_last_sample_is_not_shown, come_to_the_end)
 IN_CHILD(test_gpus, show_gpus)
 IN_CHILD(test_it_is_cut_to_the_terminal, show_on_a_narrow_one)
 IN_CHILD(test_what_is_not_known_is_left_out, show_what_is_not_known)
@@ -145,6 +162,7 @@ int main(void)
         cmocka_unit_test(test_only_when_asked_for),
         cmocka_unit_test(test_it_is_shown_and_vanishes),
         cmocka_unit_test(test_at_most_two_updates_a_second),
+        cmocka_unit_test(test_the_last_sample_is_not_shown),
         cmocka_unit_test(test_gpus),
         cmocka_unit_test(test_it_is_cut_to_the_terminal),
         cmocka_unit_test(test_what_is_not_known_is_left_out),

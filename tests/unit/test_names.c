@@ -19,7 +19,7 @@ static void test_each_is_told_once(void **state)
     add("cpu", "b");
     add("", "a");
     assert_string_equal(names.list, "a, cpu.b");
-    names.list[0] = '\0';
+    names_start(&names);
     add("cpu", "b");
     add("gpu", "b");
     assert_string_equal(names.list, "gpu.b");
@@ -39,13 +39,38 @@ static void test_many_and_long_ones_are_bounded(void **state)
         add("", text);
     }
     assert_int_equal(names.count, NAMES_MAX);
-    assert_int_equal(strlen(names.list), NAMES_LIST_MAX - 1);
+    assert_in_range(strlen(names.list), NAMES_LIST_MAX / 2, NAMES_LIST_MAX - 1);
+}
+
+static void test_what_does_not_fit_is_counted(void **state)
+{
+    char text[] = "a_name_of_twenty_one_";
+    size_t shown = 0;
+    size_t left_out = 0;
+
+    (void)state;
+    memset(&names, 0, sizeof names);
+    for (char c = 'a'; c <= 'z'; c++) {
+        text[sizeof text - 2] = c;
+        add("", text);
+    }
+    for (const char *at = names.list; (at = strstr(at, "a_name")) != NULL; at++)
+        shown++;
+    const char *end = strstr(names.list, ", and ");
+    assert_non_null(end);
+    assert_int_equal(sscanf(end, ", and %zu more", &left_out), 1);
+    assert_int_equal(shown + left_out, 26);
+    assert_string_equal(end + strlen(end) - 5, " more");
+    names_start(&names);
+    add("", "another");
+    assert_string_equal(names.list, "another");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_is_told_once),
+        cmocka_unit_test(test_what_does_not_fit_is_counted),
         cmocka_unit_test(test_many_and_long_ones_are_bounded),
     };
 

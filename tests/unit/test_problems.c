@@ -15,26 +15,45 @@ static void test_the_first_are_kept_and_all_counted(void **state)
     assert_int_equal(problems.list[19].first_line, 20);
 }
 
+static struct problems list;
+
+/* A line with these faults; NULL: none. */
+static void look_at(uint64_t line, const char *first, const char *second)
+{
+    problems_turn(&list);
+    if (first != NULL)
+        problems_add(&list, "f", line, "%s", first);
+    if (second != NULL)
+        problems_add(&list, "f", line, "%s", second);
+}
+
+static void expect(size_t at, uint64_t first_line, uint64_t last_line, const char *text)
+{
+    assert_int_equal(list.list[at].first_line, first_line);
+    assert_int_equal(list.list[at].last_line, last_line);
+    assert_string_equal(list.list[at].text, text);
+}
+
 static void test_a_fault_that_goes_on_is_one(void **state)
 {
-    struct problems problems = {0};
-
     (void)state;
-    problems_add(&problems, "f", 3, "x");
-    problems_add(&problems, "f", 4, "x");
-    problems_add(&problems, "f", 6, "x"); /* a blank line between them */
-    problems_part(&problems);
-    problems_add(&problems, "f", 8, "x");
-    problems_add(&problems, "f", 9, "y");
-    problems_add(&problems, "f", 0, "y");
-    problems_add(&problems, "f", 0, "y");
-    problems_add(&problems, "g", 1, "y");
-    assert_int_equal(problems.kept, 6);
-    assert_int_equal(problems.list[0].first_line, 3);
-    assert_int_equal(problems.list[0].last_line, 6);
-    assert_int_equal(problems.list[1].first_line, 8);
-    assert_int_equal(problems.list[1].last_line, 8);
-    assert_string_equal(problems.list[5].file, "g");
+    memset(&list, 0, sizeof list);
+    look_at(3, "x", NULL);
+    look_at(4, "x", "y");
+    look_at(6, "x", "y"); /* a blank line between them */
+    look_at(7, NULL, NULL);
+    look_at(8, "x", NULL);
+    look_at(9, "y", NULL);
+    assert_int_equal(list.kept, 4);
+    expect(0, 3, 6, "x");
+    expect(1, 4, 6, "y");
+    expect(2, 8, 8, "x");
+    expect(3, 9, 9, "y");
+    problems_add(&list, "f", 0, "y");
+    problems_add(&list, "f", 0, "y");
+    problems_add(&list, "g", 10, "y");
+    assert_int_equal(list.kept, 7);
+    assert_string_equal(list.list[6].file, "g");
 }
 
 static void test_what_goes_on_beyond_the_list_counts_once(void **state)

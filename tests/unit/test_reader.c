@@ -132,7 +132,7 @@ static void test_what_is_among_the_samples_is_named(void **state)
     expect_problem(1, 4, "no timestamp_secs");
     expect_problem(2, 5, "is no JSON from its byte 23 on");
     expect_problem(3, 6, "passed over: what");
-    expect_problem(4, 6, "\"cpu\" is not what it should be");
+    expect_problem(4, 6, "not what it should be, and stays unknown: cpu");
     expect_problem(5, 7, "written by version 3, until here by 2");
     expect_problem(6, 8, "is cut off");
 }
@@ -143,8 +143,7 @@ static void test_csv_that_is_damaged(void **state)
     open_text(HEADER "100,1,0.5,0.25\n101,2\n102,1,x,1\n103,1,1,1,1\noops\n\n" HEADER
                      ",1,1,1\n104,1,1,1");
     expect_sample(100, NAN);
-    expect_sample(101, 1);
-    expect_sample(102, 1);
+    expect_sample(102, 2);
     expect_sample(104, 2);
     expect_end(7);
     expect_problem(1, 3, "has 2 of 4 cells");
@@ -153,6 +152,82 @@ static void test_csv_that_is_damaged(void **state)
     expect_problem(4, 6, "neither a sample nor a header");
     expect_problem(5, 9, "has no timestamp");
     expect_problem(6, 10, "has no line end");
+}
+
+/* The command's output, and a digit that is not what it was. */
+static void test_what_is_among_the_rows_takes_no_time(void **state)
+{
+    (void)state;
+    open_text(HEADER "1700000000,1,,\n1700000001,1,,\n3,4\n1700000002,1,,\n"
+                     "7700000003,1,,\n1700000004,1,,\n1700000005,1,,\n");
+    expect_sample(1700000000, NAN);
+    for (int i = 1; i < 6; i++)
+        expect_sample(1700000000 + i, 1);
+    expect_end(3);
+    expect_problem(1, 4, "has 2 of 4 cells; it is passed over");
+    expect_problem(2, 6, "its time is 6000000001 s off");
+}
+
+static void test_runs_behind_each_other(void **state)
+{
+    (void)state;
+    open_text(HEADER "1000,1,,\n1002,1,,\n" HEADER "5000,1,,\n5002,1,,\n9500,1,,\n");
+    expect_sample(1000, NAN);
+    expect_sample(1002, 2);
+    expect_sample(5000, 2);
+    expect_sample(5002, 2);
+    expect_sample(9500, 2);
+    expect_end(3);
+    expect_problem(1, 5, "3998 s after the sample before it: another run? 2 s of them count");
+    expect_problem(2, 7, "4498 s after the sample before it");
+    open_text("{\"timestamp_secs\":1000}\n{\"timestamp_secs\":1005}\n"
+              "{\"timestamp_secs\":9000}\n{\"timestamp_secs\":9005}\n");
+    expect_sample(1000, NAN);
+    expect_sample(1005, 5);
+    expect_sample(9000, 5);
+    expect_sample(9005, 5);
+    expect_end(1);
+    expect_problem(0, 3, "7995 s after the sample before it: another run? 5 s of them count");
+}
+
+static void test_both_kinds_in_a_file(void **state)
+{
+    (void)state;
+    open_text(HEADER "100,1,,\n102,1,,\n{\"level\":\"info\"}\n102,1,,\n"
+                     "{\"timestamp_secs\":200,\"job_name\":\"j\"}\n"
+                     "{\"timestamp_secs\":203}\n" HEADER "300,1,,\n");
+    expect_sample(100, NAN);
+    expect_sample(102, 1);
+    assert_string_equal(reader_facts(reader)->phase, "");
+    expect_sample(102, 1);
+    expect_sample(200, NAN);
+    assert_string_equal(reader_facts(reader)->phase, "j");
+    expect_sample(203, 3);
+    expect_sample(300, 1);
+    expect_end(3);
+    expect_problem(1, 4, "no timestamp_secs");
+    expect_problem(2, 9, "198 s after");
+    open_text("{\"timestamp_secs\":200}\n" HEADER "300,1,,\n301,1,,\n");
+    expect_sample(200, NAN);
+    expect_sample(300, NAN);
+    expect_sample(301, 1);
+    expect_end(1);
+}
+
+static void test_remarks_that_go_on_are_one(void **state)
+{
+    (void)state;
+    open_text("{\"timestamp_secs\":100,\"cpu\":1,\"memory\":2}\n"
+              "{\"timestamp_secs\":101,\"cpu\":1,\"memory\":2}\n"
+              "{\"timestamp_secs\":102,\"cpu\":1,\"memory\":2}\n"
+              "{\"timestamp_secs\":103}\n"
+              "{\"timestamp_secs\":104,\"cpu\":1,\"memory\":2}\n");
+    while (reader_next(reader, &sample))
+        continue;
+    expect_end(2);
+    expect_problem(0, 1, "stays unknown: cpu, memory");
+    assert_int_equal(reader_problems(reader)->list[0].last_line, 3);
+    expect_problem(1, 5, "cpu, memory");
 }
 
 static void test_what_holds_no_sample(void **state)
@@ -202,7 +277,7 @@ static void test_a_folder_is_one_run(void **state)
     expect_sample(100, NAN);
     expect_sample(101, 0.5);
     expect_sample(101, 0.5);
-    expect_sample(102, 1);
+    expect_sample(102, 0.5); /* as those before it */
     expect_sample(104, 1);
     expect_end(3);
     expect_problem(2, 0, "damaged or cut off");
@@ -311,6 +386,10 @@ int main(void)
         TEST(test_csv_rows),
         TEST(test_what_is_among_the_samples_is_named),
         TEST(test_csv_that_is_damaged),
+        TEST(test_what_is_among_the_rows_takes_no_time),
+        TEST(test_runs_behind_each_other),
+        TEST(test_both_kinds_in_a_file),
+        TEST(test_remarks_that_go_on_are_one),
         TEST(test_what_holds_no_sample),
         TEST(test_a_folder_is_one_run),
         TEST(test_files_of_the_other_tools),

@@ -3,6 +3,7 @@
 #include "encode/report_data.h"
 #include "encode/report_page.h"
 #include "encode/report_plan.h"
+#include "encode/utf8.h"
 #include "json_check.h"
 #include "scratch.h"
 
@@ -196,6 +197,69 @@ static void test_a_bitmap_has_a_row_for_each_core(void **state)
     assert_non_null(strstr(html, "AAAAAAAyMjIyZGRkZAAA\">"));
 }
 
+/* Each point is a column: none of it is in the next one's. */
+static void test_a_point_is_in_its_column_only(void **state)
+{
+    struct sample sample;
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        double core = i % 4 == 0 ? 100 : 0;
+        sample_reset(&sample);
+        sample.value[METRIC_CPU_UTILIZATION] = core;
+        sample.per_core = &core;
+        sample.per_core_count = 1;
+        digest_add(&digest, &sample, 1);
+    }
+    /* The end of the palette; 100, 0, 0, 0, 100, 0, 0, 0. */
+    assert_non_null(strstr(write_page(1), "qLjEAGQAAABkAAAA\">"));
+}
+
+static void test_what_is_not_known_is_not_nothing(void **state)
+{
+    struct sample sample;
+
+    (void)state;
+    sample_reset(&sample);
+    sample.value[METRIC_PROCESS_CORES_USED] = 1;
+    sample.value[METRIC_PROCESS_DISK_READ] = 4096;
+    digest_add(&digest, &sample, 1);
+    const char *html = write_page(1);
+    assert_non_null(strstr(html, "; CPU time not known<"));
+    assert_non_null(strstr(html, "4 KiB <small>read</small></p><p>not known written;"));
+}
+
+static void test_advice_from_the_whole_host_says_so(void **state)
+{
+    struct sample sample;
+
+    (void)state;
+    feed(&other, 3, 1);
+    sample_reset(&sample);
+    sample.value[METRIC_CPU_UTILIZATION] = 2;
+    digest_add(&digest, &sample, 1);
+    assert_int_equal(
+        count_of(write_page(1), "What to ask for next time (by what the whole host used)"), 1);
+    assert_non_null(strstr(write_page(2),
+                           "<td>2 CPU (by what the whole host used)</td><td>1 CPU, 128 MiB</td>"));
+}
+
+static void test_names_cannot_turn_the_text_around(void **state)
+{
+    struct run run = {.job_name = "a\u202egpj.exe"};
+
+    (void)state;
+    assert_int_equal(digest_set_run(&digest, &run), 0);
+    digest_phase(&digest, "b\u2067c");
+    feed(&digest, 5, 1);
+    digest_phase(&digest, "d");
+    feed(&digest, 5, 1);
+    const char *html = write_page(1);
+    assert_null(strstr(html, "\u202e"));
+    assert_null(strstr(html, "\u2067"));
+    assert_non_null(strstr(html, "\"name\":\"a" UTF8_REPLACEMENT "gpj.exe\""));
+}
+
 static void test_a_digest_without_series_has_figures(void **state)
 {
     (void)state;
@@ -290,6 +354,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_numbers_of_the_data_are_short, make, drop),
         cmocka_unit_test_setup_teardown(test_merged_points_have_a_band, make, drop),
         cmocka_unit_test_setup_teardown(test_a_bitmap_has_a_row_for_each_core, make, drop),
+        cmocka_unit_test_setup_teardown(test_a_point_is_in_its_column_only, make, drop),
+        cmocka_unit_test_setup_teardown(test_what_is_not_known_is_not_nothing, make, drop),
+        cmocka_unit_test_setup_teardown(test_advice_from_the_whole_host_says_so, make, drop),
+        cmocka_unit_test_setup_teardown(test_names_cannot_turn_the_text_around, make, drop),
         cmocka_unit_test_setup_teardown(test_a_digest_without_series_has_figures, make, drop),
         cmocka_unit_test_setup_teardown(test_figures_that_cannot_be_make_a_page_all_the_same, make,
                                         drop),

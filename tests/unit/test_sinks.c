@@ -36,7 +36,7 @@ static void test_a_run_through_all_sinks(void **state)
     sinks_sample(sinks, &sample);
     sinks_sample(sinks, &sample);
     sinks_end(sinks, &(struct run_end){.deadline_ns = 0});
-    assert_null(sinks_complaint(sinks));
+    assert_null(sinks_complaint(sinks, false));
     sinks_close(sinks);
     char *text = scratch_read(&dir, "out");
     size_t lines = 0;
@@ -59,7 +59,7 @@ static void test_quiet_run_has_none(void **state)
     assert_false(sinks_are_full(sinks));
     assert_false(sinks_are_dead(sinks)); /* there is none that could be */
     sinks_end(sinks, &(struct run_end){.deadline_ns = 0});
-    assert_null(sinks_complaint(sinks));
+    assert_null(sinks_complaint(sinks, false));
     sinks_cancel(sinks);
     sinks_close(sinks);
     assert_null(scratch_read(&dir, "out"));
@@ -101,8 +101,8 @@ static void test_complaints_reach_the_caller_and_end(void **state)
     assert_int_equal(sinks_open(&options, &sinks, &culprit), 0);
     sinks_begin(sinks);
     sinks_sample(sinks, &sample);
-    assert_non_null(strstr(sinks_complaint(sinks), "/dev/full"));
-    assert_null(sinks_complaint(sinks));
+    assert_non_null(strstr(sinks_complaint(sinks, false), "/dev/full"));
+    assert_null(sinks_complaint(sinks, false));
     sinks_close(sinks);
 }
 
@@ -122,6 +122,8 @@ static void write_to_nobody(void)
     close(ends[0]);
     sinks_sample(sinks, &sample);
     CHECK(sinks_are_dead(sinks));
+    CHECK(sinks_complaint(sinks, true) == NULL);
+    CHECK(sinks_complaint(sinks, false) != NULL);
     sinks_close(sinks);
 }
 
@@ -153,7 +155,7 @@ static void test_digest_and_summary(void **state)
     bool is_full = sinks_are_full(sinks);
     sinks_hide(sinks);
     sinks_end(sinks, &(struct run_end){.has_command = true, .has_exit_code = true});
-    const char *complaint = sinks_complaint(sinks);
+    const char *complaint = sinks_complaint(sinks, false);
     sinks_cancel(sinks);
     sinks_close(sinks);
     capture_end(&capture);
