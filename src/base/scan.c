@@ -28,16 +28,18 @@ void scan_blanks(struct scan *scan)
 
 bool scan_word(struct scan *scan, struct scan *ret_word)
 {
-    struct scan ahead = *scan;
+    const char *at = scan->at;
+    const char *end = scan->end;
 
-    scan_blanks(&ahead);
-    const char *start = ahead.at;
-    while (ahead.at < ahead.end && !is_blank(*ahead.at))
-        ahead.at++;
-    if (ahead.at == start)
+    while (at < end && is_blank(*at))
+        at++;
+    const char *start = at;
+    while (at < end && !is_blank(*at))
+        at++;
+    if (at == start)
         return false;
-    *ret_word = (struct scan){.at = start, .end = ahead.at};
-    *scan = ahead;
+    *ret_word = (struct scan){.at = start, .end = at};
+    scan->at = at;
     return true;
 }
 
@@ -65,23 +67,31 @@ bool scan_until(struct scan *scan, char delimiter, struct scan *ret_part)
     return true;
 }
 
+/* So many digits fit into 64 bits whatever they are; only one more has to be looked at. */
+#define SAFE_DIGITS 19
+
 bool scan_u64(struct scan *scan, uint64_t *ret_value)
 {
-    struct scan ahead = *scan;
+    const char *at = scan->at;
+    const char *end = scan->end;
     uint64_t value = 0;
 
-    scan_blanks(&ahead);
-    const char *start = ahead.at;
-    for (; ahead.at < ahead.end && is_digit(*ahead.at); ahead.at++) {
-        uint64_t digit = (uint64_t)(*ahead.at - '0');
+    while (at < end && is_blank(*at))
+        at++;
+    const char *start = at;
+    const char *safe_end = end - at > SAFE_DIGITS ? at + SAFE_DIGITS : end;
+    for (; at < safe_end && is_digit(*at); at++)
+        value = value * 10 + (uint64_t)(*at - '0');
+    for (; at < end && is_digit(*at); at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
         if (value > (UINT64_MAX - digit) / 10)
             return false;
         value = value * 10 + digit;
     }
-    if (ahead.at == start)
+    if (at == start)
         return false;
     *ret_value = value;
-    *scan = ahead;
+    scan->at = at;
     return true;
 }
 
@@ -91,18 +101,6 @@ bool scan_char(struct scan *scan, char c)
         return false;
     scan->at++;
     return true;
-}
-
-bool scan_equals(const struct scan *scan, const char *text)
-{
-    size_t size = strlen(text);
-    return scan_left(scan) == size && memcmp(scan->at, text, size) == 0;
-}
-
-bool scan_starts_with(const struct scan *scan, const char *text)
-{
-    size_t size = strlen(text);
-    return scan_left(scan) >= size && memcmp(scan->at, text, size) == 0;
 }
 
 bool scan_copy(const struct scan *scan, char *out, size_t size)

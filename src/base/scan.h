@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct scan {
     const char *at;
@@ -50,8 +51,21 @@ bool scan_u64(struct scan *scan, uint64_t *ret_value);
 /* Steps over `c` if it is next. */
 bool scan_char(struct scan *scan, char c);
 
-bool scan_equals(const struct scan *scan, const char *text);
-bool scan_starts_with(const struct scan *scan, const char *text);
+/*
+ * Here, so that the length of a literal is known where they are used: nearly every line of every
+ * file is asked for its key.
+ */
+static inline bool scan_equals(const struct scan *scan, const char *text)
+{
+    size_t size = strlen(text);
+    return scan_left(scan) == size && memcmp(scan->at, text, size) == 0;
+}
+
+static inline bool scan_starts_with(const struct scan *scan, const char *text)
+{
+    size_t size = strlen(text);
+    return scan_left(scan) >= size && memcmp(scan->at, text, size) == 0;
+}
 
 /* Copies at most size - 1 bytes and a NUL; false when the text had to be cut. */
 bool scan_copy(const struct scan *scan, char *out, size_t size);
