@@ -84,35 +84,47 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A line of hexadecimal digits, one bit a signal; the last digit has signals 1 to 4. */
-static bool ignores_signal(struct scan text, int number)
+/* Hexadecimal digits, one bit a signal; the last digit has signals 1 to 4. */
+static bool mask_has_signal(struct scan text, int number)
 {
-    struct scan line;
     struct scan mask;
     size_t digit_from_end = (size_t)(number - 1) / 4;
 
-    while (scan_line(&text, &line)) {
-        if (!scan_starts_with(&line, "SigIgn:"))
-            continue;
-        line.at += strlen("SigIgn:");
-        if (!scan_word(&line, &mask) || scan_left(&mask) <= digit_from_end)
-            return false;
-        int digit = hex_digit(mask.end[-1 - (ptrdiff_t)digit_from_end]);
-        return digit > 0 && (digit & (1 << (number - 1) % 4)) != 0;
-    }
-    return false;
+    if (!scan_word(&text, &mask) || scan_left(&mask) <= digit_from_end)
+        return false;
+    int digit = hex_digit(mask.end[-1 - (ptrdiff_t)digit_from_end]);
+    return digit > 0 && (digit & (1 << (number - 1) % 4)) != 0;
 }
 
+/* If the line has this key, the cursor is put behind it. */
+static inline bool take_key(struct scan *line, const char *key)
+{
+    if (!scan_starts_with(line, key))
+        return false;
+    line->at += strlen(key);
+    return true;
+}
+
+/* Some sixty lines, read for many members at each sample: each is looked at once. */
 bool pid_status_parse(struct scan text, struct pid_status *ret_status)
 {
     struct pid_status status = {0};
+    bool has_voluntary = false;
+    bool has_involuntary = false;
+    struct scan line;
 
-    /* Kernel threads and zombies have no memory of their own. */
-    (void)find_number(text, "VmHWM:", &status.peak_rss_kib);
-    if (!find_number(text, "voluntary_ctxt_switches:", &status.voluntary_switches) ||
-        !find_number(text, "nonvoluntary_ctxt_switches:", &status.involuntary_switches))
+    while (scan_line(&text, &line)) {
+        if (take_key(&line, "VmHWM:")) /* kernel threads and zombies have no memory of their own */
+            (void)scan_u64(&line, &status.peak_rss_kib);
+        else if (take_key(&line, "SigIgn:"))
+            status.ignores_children = mask_has_signal(line, SIGCHLD);
+        else if (take_key(&line, "voluntary_ctxt_switches:"))
+            has_voluntary = scan_u64(&line, &status.voluntary_switches);
+        else if (take_key(&line, "nonvoluntary_ctxt_switches:"))
+            has_involuntary = scan_u64(&line, &status.involuntary_switches);
+    }
+    if (!has_voluntary || !has_involuntary)
         return false;
-    status.ignores_children = ignores_signal(text, SIGCHLD);
     *ret_status = status;
     return true;
 }
