@@ -53,7 +53,7 @@ char *buf_room(struct buf *buf, size_t need)
 
 void buf_bytes(struct buf *buf, const char *bytes, size_t size)
 {
-    char *room = buf_room(buf, size);
+    char *room = buf_room_at_hand(buf, size);
     if (room == NULL)
         return;
     memcpy(room, bytes, size);
@@ -62,7 +62,7 @@ void buf_bytes(struct buf *buf, const char *bytes, size_t size)
 
 void buf_char(struct buf *buf, char c)
 {
-    char *room = buf_room(buf, 1);
+    char *room = buf_room_at_hand(buf, 1);
     if (room == NULL)
         return;
     *room = c;
@@ -71,14 +71,14 @@ void buf_char(struct buf *buf, char c)
 
 void buf_u64(struct buf *buf, uint64_t value)
 {
-    char *room = buf_room(buf, FMT_U64_MAX);
+    char *room = buf_room_at_hand(buf, FMT_U64_MAX);
     if (room != NULL)
         buf->size += fmt_u64(room, value);
 }
 
 void buf_fixed(struct buf *buf, double value, unsigned decimals)
 {
-    char *room = buf_room(buf, FMT_FIXED_MAX);
+    char *room = buf_room_at_hand(buf, FMT_FIXED_MAX);
     if (room != NULL)
         buf->size += fmt_fixed(room, value, decimals);
 }

@@ -33,6 +33,14 @@ static inline void buf_reset(struct buf *buf)
  */
 char *buf_room(struct buf *buf, size_t need);
 
+/* Here, since a sample is some thousand of these, and there is nearly always room. */
+static inline char *buf_room_at_hand(struct buf *buf, size_t need)
+{
+    if (need <= buf->capacity - buf->size && !buf->overflow)
+        return buf->data + buf->size;
+    return buf_room(buf, need);
+}
+
 void buf_bytes(struct buf *buf, const char *bytes, size_t size);
 void buf_char(struct buf *buf, char c);
 void buf_u64(struct buf *buf, uint64_t value);

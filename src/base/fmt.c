@@ -13,27 +13,53 @@ static const double beyond_u64 = 18446744073709551616.0;
 /* 2^53: up to here a double counts by ones. */
 static const double exact_max = 9007199254740992.0;
 
+/* Two digits at once: half the divisions. */
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+                            "34353637383940414243444546474849505152535455565758596061626364656667"
+                            "6869707172737475767778798081828384858687888990919293949596979899";
+
+/* Writes `value` so that it ends before `end`; returns where it begins. */
+static char *put_backwards(char *end, uint64_t value)
+{
+    for (; value >= 100; value /= 100) {
+        end -= 2;
+        memcpy(end, pairs + 2 * (value % 100), 2);
+    }
+    if (value >= 10) {
+        end -= 2;
+        memcpy(end, pairs + 2 * value, 2);
+    } else {
+        *--end = (char)('0' + value);
+    }
+    return end;
+}
+
 size_t fmt_u64(char *out, uint64_t value)
 {
     char digits[FMT_U64_MAX];
-    size_t count = 0;
 
-    do {
-        digits[count++] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    for (size_t i = 0; i < count; i++)
-        out[i] = digits[count - 1 - i];
+    /* Most figures of a sample are zeros and ones. */
+    if (value < 10) {
+        out[0] = (char)('0' + value);
+        return 1;
+    }
+    char *begin = put_backwards(digits + sizeof digits, value);
+    size_t count = (size_t)(digits + sizeof digits - begin);
+    memcpy(out, begin, count);
     return count;
 }
 
 static size_t put_decimals(char *out, uint64_t fraction, unsigned decimals)
 {
+    unsigned left = decimals;
+
     out[0] = '.';
-    for (unsigned i = decimals; i > 0; i--) {
-        out[i] = (char)('0' + fraction % 10);
-        fraction /= 10;
+    for (; left >= 2; left -= 2) {
+        memcpy(out + left - 1, pairs + 2 * (fraction % 100), 2);
+        fraction /= 100;
     }
+    if (left > 0)
+        out[1] = (char)('0' + fraction);
     return decimals + 1;
 }
 

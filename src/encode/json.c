@@ -23,6 +23,21 @@ static bool needs_escape(unsigned char c)
     return c < 0x20 || c == '"' || c == '\\' || c == 0x7f;
 }
 
+/* What needs neither escaping nor a look at its neighbours. */
+static bool is_plain(unsigned char c)
+{
+    return c < 0x7f && !needs_escape(c);
+}
+
+static size_t plain_length(const unsigned char *text)
+{
+    size_t length = 0;
+
+    while (is_plain(text[length]))
+        length++;
+    return length;
+}
+
 void json_text(const char *text, struct buf *out)
 {
     if (text == NULL) {
@@ -30,7 +45,12 @@ void json_text(const char *text, struct buf *out)
         return;
     }
     buf_char(out, '"');
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+    for (const unsigned char *at = (const unsigned char *)text;;) {
+        size_t plain = plain_length(at);
+        buf_bytes(out, (const char *)at, plain);
+        at += plain;
+        if (*at == '\0')
+            break;
         if (needs_escape(*at)) {
             put_escape(out, *at++);
             continue;
@@ -47,12 +67,22 @@ void json_text(const char *text, struct buf *out)
     buf_char(out, '"');
 }
 
-/* `key` is one of ours and needs no escaping. */
-static void put_key(struct buf *out, const char *key)
+/* `"key":`. The key is one of ours and needs no escaping. */
+static void put_key(struct buf *out, const char *key, size_t length)
 {
-    buf_char(out, '"');
-    buf_text(out, key);
-    buf_bytes(out, "\":", 2);
+    char *room = buf_room_at_hand(out, length + 3);
+    if (room == NULL)
+        return;
+    room[0] = '"';
+    memcpy(room + 1, key, length);
+    room[length + 1] = '"';
+    room[length + 2] = ':';
+    out->size += length + 3;
+}
+
+static void put_text_key(struct buf *out, const char *key)
+{
+    put_key(out, key, strlen(key));
 }
 
 static void put_number(struct buf *out, double value, unsigned decimals)
@@ -80,7 +110,7 @@ static void put_map(struct buf *out, const struct text_map *map)
     for (size_t i = 0; i < map->count; i++) {
         if (i > 0)
             buf_char(out, ',');
-        put_key(out, map->pairs[i].name);
+        put_text_key(out, map->pairs[i].name);
         json_text(map->pairs[i].value, out);
     }
     buf_char(out, '}');
@@ -129,7 +159,7 @@ static void put_list(struct buf *out, const struct sample *sample, enum device_l
             enum field_id id = (enum field_id)((size_t)info->first + i);
             if (i > 0)
                 buf_char(out, ',');
-            put_key(out, fields[id].key);
+            put_key(out, fields[id].key, fields[id].key_length);
             put_cell(out, sample, &fields[id], rows_cell(sample->rows[list], row, id));
         }
         buf_char(out, '}');
@@ -143,26 +173,28 @@ static void put_device_lists(struct buf *out, const struct sample *sample)
         if (devices[list].nested)
             continue;
         const struct rows *rows = sample->rows[list];
-        put_key(out, devices[list].key);
+        put_text_key(out, devices[list].key);
         put_list(out, sample, (enum device_list)list,
                  (struct row_range){0, rows != NULL ? (uint32_t)rows->count : 0});
         buf_char(out, ',');
     }
 }
 
-/* The metrics of a group, separated by commas. */
-static void put_metrics(struct buf *out, const struct sample *sample, enum metric_group group)
+/*
+ * The metrics of the next group, separated by commas. They stand together in the table, and the
+ * groups in the order in which they are printed.
+ */
+static void put_metrics(struct buf *out, const struct sample *sample, enum metric_group group,
+                        int *next)
 {
-    bool first = true;
+    int begin = *next;
+    int id = begin;
 
-    for (int id = 0; id < METRIC_COUNT; id++) {
+    for (; id < METRIC_COUNT && metrics[id].group == group; id++) {
         const struct metric *metric = &metrics[id];
-        if (metric->group != group)
-            continue;
-        if (!first)
+        if (id > begin)
             buf_char(out, ',');
-        first = false;
-        put_key(out, metric->key);
+        put_key(out, metric->key, metric->key_length);
         if (metric->kind == KIND_SERIES)
             put_series(out, sample->per_core, sample->per_core_count, metric->decimals);
         else if (metric->kind == KIND_TEXT)
@@ -170,33 +202,37 @@ static void put_metrics(struct buf *out, const struct sample *sample, enum metri
         else
             put_number(out, sample->value[id], metric->decimals);
     }
+    *next = id;
 }
 
-static void put_group(struct buf *out, const struct sample *sample, enum metric_group group)
+static void put_group(struct buf *out, const struct sample *sample, enum metric_group group,
+                      int *next)
 {
-    put_key(out, group_keys[group]);
+    put_text_key(out, group_keys[group]);
     buf_char(out, '{');
-    put_metrics(out, sample, group);
+    put_metrics(out, sample, group, next);
     buf_bytes(out, "},", 2);
 }
 
 void json_sample(const struct run *run, const struct sample *sample, struct buf *out)
 {
+    int next = 0;
+
     buf_char(out, '{');
-    put_metrics(out, sample, GROUP_HEAD);
+    put_metrics(out, sample, GROUP_HEAD, &next);
     buf_char(out, ',');
-    put_key(out, "job_name");
+    put_text_key(out, "job_name");
     json_text(run->job_name, out);
     buf_char(out, ',');
-    put_group(out, sample, GROUP_CPU);
-    put_group(out, sample, GROUP_MEMORY);
+    put_group(out, sample, GROUP_CPU, &next);
+    put_group(out, sample, GROUP_MEMORY, &next);
     put_device_lists(out, sample);
-    put_group(out, sample, GROUP_TOTAL);
-    put_group(out, sample, GROUP_PROCESS);
-    put_group(out, sample, GROUP_TRACKER);
-    put_metrics(out, sample, GROUP_TAIL);
+    put_group(out, sample, GROUP_TOTAL, &next);
+    put_group(out, sample, GROUP_PROCESS, &next);
+    put_group(out, sample, GROUP_TRACKER, &next);
+    put_metrics(out, sample, GROUP_TAIL, &next);
     buf_char(out, ',');
-    put_key(out, "resource-tracker-version");
+    put_text_key(out, "resource-tracker-version");
     json_text(TRACKER_VERSION, out);
     buf_text(out, "}\n");
 }

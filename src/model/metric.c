@@ -2,7 +2,7 @@
 
 #define METRIC(id, group, ...) [METRIC_##id] = {GROUP_##group, METRIC_ROW(__VA_ARGS__)},
 #define METRIC_ROW(key, csv, name, unit, decimals, kind, source, meaning)                          \
-    key, csv, name, unit, decimals, KIND_##kind, source, meaning
+    sizeof(key) - 1, key, csv, name, unit, decimals, KIND_##kind, source, meaning
 #define DEVICE(list, key)
 #define FIELD(list, id, key, type, unit, decimals, source, meaning)
 #define DEVICE_END(list)
@@ -13,8 +13,9 @@ const struct metric metrics[METRIC_COUNT] = {
 #undef FIELD
 
 #define METRIC(...)
-#define FIELD(list, id, key, type, unit, decimals, source, meaning)                                \
-    [FIELD_##id] = {DEVICE_##list, key, TYPE_##type, unit, decimals, source, meaning},
+#define FIELD(list, id, ...) [FIELD_##id] = {DEVICE_##list, FIELD_ROW(__VA_ARGS__)},
+#define FIELD_ROW(key, type, unit, decimals, source, meaning)                                      \
+    sizeof(key) - 1, key, TYPE_##type, unit, decimals, source, meaning
 const struct field fields[] = {
 #include "metrics.def"
 };

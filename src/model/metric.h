@@ -54,6 +54,7 @@ enum field_id {
 
 struct metric {
     enum metric_group group;
+    unsigned key_length;
     const char *key;
     unsigned csv_position; /* 0: not a CSV column */
     const char *csv_name;
@@ -66,6 +67,7 @@ struct metric {
 
 struct field {
     enum device_list list;
+    unsigned key_length;
     const char *key;
     enum field_type type;
     const char *unit;
