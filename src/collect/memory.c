@@ -40,13 +40,15 @@ struct memory {
 
 static void parse_line(struct scan line, uint64_t *kib, size_t *found)
 {
+    const char *line_begins = line.at;
     struct scan key;
     uint64_t value;
 
     if (!scan_until(&line, ':', &key))
         return;
     for (size_t i = 0; i < WANTED_COUNT; i++) {
-        if (!scan_equals(&key, wanted[i].key))
+        /* The first letter tells most of them apart. */
+        if (line_begins[0] != wanted[i].key[0] || !scan_equals(&key, wanted[i].key))
             continue;
         if (scan_u64(&line, &value))
             kib[i] = value;
