@@ -24,7 +24,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* /proc/PID/status is dear (3 us): so many members are read in turn at each sample. */
+/* /proc/PID/status is dear (3 us): of those that have run, so many are read in turn at each sample.
+ */
 #define STATUS_PER_SAMPLE 16
 /* Descriptors to keep for members: a share of what we may open, and no more; each holds 4 KiB. */
 #define KEPT_FDS_MAX 4096
@@ -214,6 +215,7 @@ static void take_status(struct process *process, struct member *member, uint64_t
 
     if (!read_status(process, member, now))
         return;
+    member->status_clock_ns = member->clock_ns;
     if (now->peak_rss_kib > before.peak_rss_kib &&
         others_kib + now->peak_rss_kib > process->peak_rss_kib)
         process->peak_rss_kib = others_kib + now->peak_rss_kib;
@@ -225,15 +227,25 @@ static void take_status(struct process *process, struct member *member, uint64_t
         counter_growth(now->involuntary_switches, before.involuntary_switches);
 }
 
+/* One that has not run since has neither switched nor grown. */
+static bool is_status_current(const struct member *member)
+{
+    return member->clock_ns > 0 && member->clock_ns == member->status_clock_ns;
+}
+
 static void read_statuses(struct process *process, uint64_t tree_rss_kib)
 {
     struct tree *tree = &process->tree;
-    size_t wanted = tree->count < STATUS_PER_SAMPLE ? tree->count : STATUS_PER_SAMPLE;
+    size_t left = STATUS_PER_SAMPLE;
 
-    for (size_t i = 0; i < wanted; i++) {
+    for (size_t tried = 0; tried < tree->count && left > 0; tried++) {
         if (process->next_status >= tree->count)
             process->next_status = 0;
-        take_status(process, &tree->members[process->next_status++], tree_rss_kib);
+        struct member *member = &tree->members[process->next_status++];
+        if (is_status_current(member))
+            continue;
+        take_status(process, member, tree_rss_kib);
+        left--;
     }
 }
 

@@ -32,7 +32,8 @@ struct member {
     uint64_t pss_changes; /* of the tree, likewise: a fork shares pages without moving any */
     uint32_t pss_cost_ns_per_page; /* learned */
     struct pid_status status;
-    int stat_fd; /* -1: opened at each reading */
+    uint64_t status_clock_ns; /* clock_ns when `status` was read; 0: never, or without a clock */
+    int stat_fd;              /* -1: opened at each reading */
     int io_fd;
     int statm_fd;
     int status_fd;

@@ -108,6 +108,21 @@ def test_steady_state_opens_and_maps_nothing(tmp_path):
         assert any(call.startswith("pread64") for call in calls)
 
 
+@not_under_asan
+def test_one_that_sleeps_is_not_read_again(tmp_path):
+    """Its CPU clock tells that it has not run: of its files, only the size of its memory is read."""
+    require_strace()
+    trace = tmp_path / "trace"
+    done = run("-qq", "-y", "-e", "trace=pread64,write", "-o", str(trace), BINARY, "-i", "0.05", "--pss", "never",
+               "--", "sleep", "1", binary="strace", env=strace_environment())
+    assert done.returncode == 0
+    job = samples_of(done.stderr)[0]["tracked_pid"]
+    read = re.findall(rf"^pread64\(\d+</proc/{job}/(\w+)>", trace.read_text(errors="replace"), re.M)
+    assert read.count("statm") >= 5
+    # When it began, and again for what it ran after that.
+    assert read.count("status") <= 4 and read.count("stat") <= 4
+
+
 @pytest.mark.parametrize("extra", [[], ["--summary=json", "--report", "report.html"]])
 def test_t_str_01_no_socket_is_opened_without_a_token(tmp_path, extra):
     """Not for a summary or a report either."""
