@@ -8,7 +8,7 @@
 #   make picture    take the README's picture of a report anew
 #   make golden     write the expected outputs anew; read the diff like code
 #   make fuzz       fuzz every parser for FUZZ_SECONDS each
-#   make bench      measure cost and latency on this machine
+#   make bench      measure ours beside its peers on this machine, for docs/benchmarks.md (40 minutes; QUICK=1: ten)
 #   make bench-gpu  our GPU figures beside nvidia-smi's (needs gcc, make, python3 and an NVIDIA GPU)
 #   make install    into $(DESTDIR)$(PREFIX)
 #
@@ -99,7 +99,7 @@ endif
 GENERATED = docs/resource-tracker.1 docs/options.md docs/metrics.md \
   completions/resource-tracker.bash completions/_resource-tracker completions/resource-tracker.fish
 
-.PHONY: all demo test check docs picture golden fuzz bench bench-gpu install clean setup-build setup-test setup-check \
+.PHONY: all demo test check docs picture golden fuzz bench bench-gpu install clean setup-build setup-test setup-check setup-bench \
   unit fuzzers fakes
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -108,7 +108,7 @@ all: setup-build
 	@$(MAKE) --no-print-directory $(OUT)/resource-tracker
 
 # What a target needs from the system is installed on the way; silent when all is there.
-setup-build setup-test setup-check: setup-%:
+setup-build setup-test setup-check setup-bench: setup-%:
 	@tools/setup $*
 
 $(OUT)/resource-tracker: $(OBJECTS)
@@ -155,10 +155,20 @@ build/fakes/%.so: tests/fakes/%.c $(wildcard tests/fakes/*.h)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $<
 
-build/fuzz/%: fuzz/%.c fuzz/support.h $(SOURCES) $(PAGE) $(wildcard src/*.def src/*.h src/*/*.h)
+# The library once, for all of them.
+FUZZ_FLAGS = -std=gnu11 -O1 -g $(WARNINGS) -fno-sanitize-recover=all
+FUZZ_LIBRARY = $(patsubst %.c,build/fuzz/%.o,$(filter-out src/main.c,$(SOURCES))) build/fuzz/report_page.o
+
+build/fuzz/report_page.o: $(PAGE)
 	@mkdir -p $(@D)
-	$(call say,FUZZ)clang $(CPPFLAGS) -std=gnu11 -O1 -g $(WARNINGS) -fsanitize=fuzzer,address,undefined \
-	  -fno-sanitize-recover=all -o $@ $< $(filter-out src/main.c,$(SOURCES)) $(PAGE) $(LDLIBS)
+	$(call say,FUZZ)clang $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
+
+build/fuzz/src/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(call say,FUZZ)clang $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+
+build/fuzz/%: fuzz/%.c fuzz/support.h $(FUZZ_LIBRARY)
+	$(call say,FUZZ)clang $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ_LIBRARY) $(LDLIBS)
 
 unit: $(UNIT_TESTS) $(FAKES)
 fuzzers: $(FUZZERS)
@@ -190,8 +200,9 @@ fuzz: setup-test
 	@for fuzzer in $(FUZZERS); do mkdir -p fuzz/corpus/$$(basename $$fuzzer); \
 	  $$fuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=65536 fuzz/corpus/$$(basename $$fuzzer) || exit 1; done
 
-bench: all
-	@bench/run
+bench: setup-bench
+	@$(MAKE) -s --no-print-directory BUILD=release build/release/resource-tracker
+	@bench/run $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 # Installs nothing: a machine with a GPU is often one where nothing can be installed.
 bench-gpu:
@@ -210,4 +221,4 @@ install: all
 clean:
 	rm -rf build
 
--include $(OBJECTS:.o=.d) $(wildcard $(OUT)/tests/unit/*.d $(OUT)/tools/*.d)
+-include $(OBJECTS:.o=.d) $(FUZZ_LIBRARY:.o=.d) $(wildcard $(OUT)/tests/unit/*.d $(OUT)/tools/*.d)
