@@ -88,7 +88,8 @@ static void test_own_threads_are_left_out_and_children_are_not(void **state)
         _exit(0);
     }
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_int_equal(written_by_children(&own), before + CHUNK);
+    /* The file system may count some blocks of its own for the new file. */
+    assert_in_range(written_by_children(&own), before + CHUNK, before + CHUNK + CHUNK / 16);
     own_io_close(&own);
 }
 
