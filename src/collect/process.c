@@ -146,8 +146,10 @@ static void store_cpu(struct process *process, const struct tick *tick, struct s
 {
     struct cpu_total total;
 
-    if (sample->value[METRIC_CPU_STEAL] > 0)
-        process->cpu.stolen_ns += (uint64_t)(sample->value[METRIC_CPU_STEAL] * NS_PER_SEC);
+    double stolen_ns = sample->value[METRIC_CPU_STEAL] * NS_PER_SEC;
+    double busy_ns = sample->value[METRIC_CPU_UTILIZATION] * (double)tick->elapsed_ns;
+    if (stolen_ns > 0 && busy_ns > 0)
+        tree_cpu_note_host(&process->cpu, (uint64_t)stolen_ns, (uint64_t)busy_ns);
     sample->text[METRIC_PROCESS_CPU_SOURCE] =
         tree_cpu_read(&process->cpu, &process->ledger, &total);
     double sum_ns = publish(&process->published[QUANTITY_CPU], total.sum_ns);

@@ -22,9 +22,34 @@ static bool has_lost_children(struct tree_cpu *cpu, const struct ledger *ledger,
     return cpu->has_lost_children;
 }
 
+void tree_cpu_note_host(struct tree_cpu *cpu, uint64_t stolen_ns, uint64_t busy_ns)
+{
+    cpu->stolen_ns += stolen_ns;
+    cpu->new_stolen_ns += stolen_ns;
+    cpu->new_busy_ns += busy_ns;
+}
+
+/* Whoever runs more is stolen from more: the tree's part is its part of the busy time. */
+static void share_stolen(struct tree_cpu *cpu, uint64_t perf_ns)
+{
+    double grown_ns = perf_ns > cpu->perf_ns ? (double)(perf_ns - cpu->perf_ns) : 0;
+    double share = cpu->new_busy_ns > 0 ? grown_ns / (double)cpu->new_busy_ns : 1;
+
+    cpu->own_stolen_ns += (uint64_t)((share < 1 ? share : 1) * (double)cpu->new_stolen_ns);
+    cpu->perf_ns = perf_ns;
+    cpu->new_stolen_ns = 0;
+    cpu->new_busy_ns = 0;
+}
+
+static uint64_t less(uint64_t value, uint64_t part)
+{
+    return value > part ? value - part : 0;
+}
+
 /*
- * The perf clock also runs while the hypervisor has the CPU, which is nobody's use: at the most all
- * that was stolen from the host is taken off. Time that only perf has seen is split as the rest is.
+ * The perf clock also runs while the hypervisor has the CPU, which is nobody's use. Whether
+ * children are missing is judged with all taken off that was stolen from the host; how much they
+ * used, with the tree's part of it. Time that only perf has seen is split as the rest is.
  */
 static void add_perf(struct tree_cpu *cpu, const struct ledger *ledger, struct cpu_total *total)
 {
@@ -32,12 +57,14 @@ static void add_perf(struct tree_cpu *cpu, const struct ledger *ledger, struct c
 
     if (!perf_clock_read(cpu->perf_fd, &perf_ns))
         return;
-    perf_ns = perf_ns > cpu->stolen_ns ? perf_ns - cpu->stolen_ns : 0;
-    if (perf_ns <= total->sum_ns || !has_lost_children(cpu, ledger, perf_ns, total->sum_ns))
+    share_stolen(cpu, perf_ns);
+    uint64_t used_ns = less(perf_ns, cpu->own_stolen_ns);
+    if (used_ns <= total->sum_ns ||
+        !has_lost_children(cpu, ledger, less(perf_ns, cpu->stolen_ns), total->sum_ns))
         return;
     double system_share = total->sum_ns > 0 ? (double)total->system_ns / (double)total->sum_ns : 0;
-    total->system_ns += (uint64_t)(system_share * (double)(perf_ns - total->sum_ns));
-    total->sum_ns = perf_ns;
+    total->system_ns += (uint64_t)(system_share * (double)(used_ns - total->sum_ns));
+    total->sum_ns = used_ns;
 }
 
 const char *tree_cpu_read(struct tree_cpu *cpu, const struct ledger *ledger,

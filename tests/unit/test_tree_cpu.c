@@ -76,10 +76,22 @@ static void test_a_gap_is_believed_from_then_on(void **state)
 static void test_stolen_time_is_not_use(void **state)
 {
     (void)state;
-    cpu.stolen_ns = NS_PER_SEC;
+    tree_cpu_note_host(&cpu, NS_PER_SEC, NS_PER_SEC);
     assert_int_equal(read_with(2 * NS_PER_SEC, "proc").sum_ns, NS_PER_SEC);
     assert_int_equal(read_with(NS_PER_SEC / 2, "proc").sum_ns, NS_PER_SEC);
     assert_int_equal(read_with(3 * NS_PER_SEC, "proc+perf").sum_ns, 2 * NS_PER_SEC);
+}
+
+/* Others were busy too: they bear their part of it. */
+static void test_of_stolen_time_the_tree_bears_its_part(void **state)
+{
+    (void)state;
+    cpu.has_lost_children = true;
+    tree_cpu_note_host(&cpu, 2 * NS_PER_SEC, 16 * NS_PER_SEC);
+    assert_int_equal(read_with(4 * NS_PER_SEC, "proc+perf").sum_ns,
+                     4 * NS_PER_SEC - NS_PER_SEC / 2);
+    assert_int_equal(read_with(5 * NS_PER_SEC, "proc+perf").sum_ns,
+                     5 * NS_PER_SEC - NS_PER_SEC / 2);
 }
 
 static void test_a_sign_of_lost_children_is_enough(void **state)
@@ -98,8 +110,11 @@ static void test_a_sign_of_lost_children_is_enough(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_without_perf_the_sum_stands),       TEST(test_a_little_more_is_not_believed),
-        TEST(test_a_gap_is_believed_from_then_on),    TEST(test_stolen_time_is_not_use),
+        TEST(test_without_perf_the_sum_stands),
+        TEST(test_a_little_more_is_not_believed),
+        TEST(test_a_gap_is_believed_from_then_on),
+        TEST(test_stolen_time_is_not_use),
+        TEST(test_of_stolen_time_the_tree_bears_its_part),
         TEST(test_a_sign_of_lost_children_is_enough),
     };
 
