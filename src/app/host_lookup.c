@@ -1,5 +1,6 @@
 #include "app/host_lookup.h"
 
+#include "base/env.h"
 #include "base/log.h"
 #include "discover/allocation.h"
 
@@ -16,9 +17,7 @@
 #ifdef TRACKER_NET
 void host_lookup_cloud(struct http *http, struct host *host)
 {
-    const char *endpoint = getenv(ENDPOINT_VARIABLE);
-
-    cloud_discover(http, endpoint != NULL && endpoint[0] != '\0' ? endpoint : NULL, host);
+    cloud_discover(http, env_text(ENDPOINT_VARIABLE), host);
 }
 #endif
 

@@ -1,24 +1,18 @@
 #include "app/streaming.h"
 
+#include "base/env.h"
 #include "base/log.h"
 
 #include <stdlib.h>
-
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
 
 /* The peers' own guides name the second one. */
 static const char *find_token(const char **ret_name)
 {
     *ret_name = "SENTINEL_API_TOKEN";
-    const char *token = variable(*ret_name);
+    const char *token = env_text(*ret_name);
     if (token == NULL) {
         *ret_name = "SENTINEL_API_KEY";
-        token = variable(*ret_name);
+        token = env_text(*ret_name);
     }
     return token;
 }
@@ -61,6 +55,7 @@ void streaming_close(struct streaming *streaming)
 #include "discover/host_facts.h"
 #include "discover/orchestrator.h"
 #include "net/api.h"
+#include "net/url.h"
 #include "sink/stream.h"
 
 #include <limits.h>
@@ -112,31 +107,23 @@ static bool is_fine(const char *name, const char *problem)
     return problem == NULL;
 }
 
-static bool is_this_machine(const char *url)
+static bool is_read_on_its_way(const char *address)
 {
-    static const char *const names[] = {"localhost", "[::1]"};
-    const char *host = strstr(url, "://") + 3;
-    size_t size = strcspn(host, "/");
+    struct url url;
 
-    if (host[0] != '[')
-        size = strcspn(host, ":/");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strncasecmp(host, names[i], strlen(names[i])) == 0 && size >= strlen(names[i]) &&
-            (size == strlen(names[i]) || host[strlen(names[i])] == ':'))
-            return true;
-    return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == size;
+    return url_parse(address, &url) == 0 && !url.is_https && !url_is_this_machine(&url);
 }
 
 static bool take_addresses(struct stream_options *options)
 {
-    const char *url = variable("SENTINEL_API_URL");
+    const char *url = env_text("SENTINEL_API_URL");
 
     options->url = url != NULL ? url : URL_DEFAULT;
     if (!is_fine("SENTINEL_API_URL", api_url_problem(options->url)))
         return false;
-    if (strncasecmp(options->url, "http:", 5) == 0 && !is_this_machine(options->url))
+    if (is_read_on_its_way(options->url))
         log_say("SENTINEL_API_URL is not https: the token can be read on its way");
-    options->s3_endpoint = variable("AWS_ENDPOINT_URL_S3");
+    options->s3_endpoint = env_text("AWS_ENDPOINT_URL_S3");
     return options->s3_endpoint == NULL ||
            is_fine("AWS_ENDPOINT_URL_S3", api_url_problem(options->s3_endpoint));
 }
@@ -165,7 +152,7 @@ static bool find_beside_output(const char *output, char *out, size_t size)
 static void find_folders(struct streaming *streaming, const char *output)
 {
     const char **folder = streaming->options.folders;
-    const char *temporary = variable("TMPDIR");
+    const char *temporary = env_text("TMPDIR");
 
     if (find_beside_output(output, streaming->beside_output, sizeof streaming->beside_output))
         *folder++ = streaming->beside_output;

@@ -21,6 +21,16 @@ static inline bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* Of a hexadecimal digit; -1: it is none. */
+static inline int hex_value(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 static inline struct scan scan_over(const char *text, size_t size)
 {
     return (struct scan){.at = text, .end = text + size};

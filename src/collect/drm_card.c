@@ -17,15 +17,6 @@
 
 /* --- PCI addresses --- */
 
-static int hex_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static bool scan_hex(struct scan *scan, size_t digits_min, size_t digits_max, uint32_t *ret_value)
 {
     uint32_t value = 0;

@@ -1,13 +1,12 @@
 #include "net/api.h"
 
 #include "base/clock.h"
-#include "base/scan.h"
 #include "net/fixed.h"
 #include "net/retry.h"
+#include "net/url.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include <sodium.h>
 
@@ -26,53 +25,11 @@ static bool is_visible_ascii(const char *text)
     return true;
 }
 
-static const char *host_of(const char *url)
-{
-    if (strncasecmp(url, "https://", 8) == 0)
-        return url + 8;
-    return strncasecmp(url, "http://", 7) == 0 ? url + 7 : NULL;
-}
-
-static bool is_letter_or_digit(char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
-/* "example.com:8080" or "[::1]:8080": a name, and a number of a port that may be missing. */
-static bool is_host(const char *text, size_t size)
-{
-    bool is_bracketed = text[0] == '[';
-    size_t i = is_bracketed;
-    uint64_t port;
-
-    while (i < size &&
-           (is_letter_or_digit(text[i]) || strchr(is_bracketed ? ":.%" : "-._", text[i]) != NULL))
-        i++;
-    if (i == (size_t)is_bracketed || (is_bracketed && (i == size || text[i++] != ']')))
-        return false;
-    if (i == size)
-        return true;
-    struct scan scan = scan_over(text + i, size - i);
-    return scan_char(&scan, ':') && scan_u64(&scan, &port) && scan.at == scan.end && port > 0 &&
-           port <= UINT16_MAX;
-}
-
 const char *api_url_problem(const char *url)
 {
-    const char *host = host_of(url);
+    const char *problem = url_problem(url);
 
-    if (host == NULL)
-        return "does not begin with https:// or http://";
-    if (!is_visible_ascii(url))
-        return "holds a blank or another byte that cannot be in an address";
-    size_t host_size = strcspn(host, "/?#");
-    if (memchr(host, '@', host_size) != NULL)
-        return "holds a user name or password, which has no place there";
-    if (!is_host(host, host_size))
-        return "names no host, or a port that is none";
-    if (strpbrk(host, "?#") != NULL)
-        return "holds a '?' or '#'";
-    return strlen(url) < API_URL_MAX ? NULL : "is too long";
+    return problem == NULL && strlen(url) >= API_URL_MAX ? "is too long" : problem;
 }
 
 const char *api_token_problem(const char *token)
@@ -164,21 +121,11 @@ static void post(struct api *api, const char *url, const struct buf *body,
 /* What an ID may hold is the server's choice: in a path it is encoded. */
 static bool run_url(const struct api *api, const char *run_id, const char *action, char *out)
 {
-    static const char hex[] = "0123456789ABCDEF";
     struct buf url = fixed_over(out, PATH_URL_MAX);
 
     buf_text(&url, api->url);
     buf_text(&url, "/runs/");
-    for (const char *at = run_id; *at != '\0'; at++) {
-        unsigned char byte = (unsigned char)*at;
-        if (is_letter_or_digit(*at) || strchr("-._~", *at) != NULL) {
-            buf_char(&url, *at);
-        } else {
-            buf_char(&url, '%');
-            buf_char(&url, hex[byte >> 4]);
-            buf_char(&url, hex[byte & 15]);
-        }
-    }
+    url_encode(run_id, "", &url);
     buf_char(&url, '/');
     buf_text(&url, action);
     return fixed_end(&url);

@@ -1,6 +1,7 @@
 #include "net/http.h"
 
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/scan.h"
 #include "net/curl.h"
 #include "net/secret.h"
@@ -61,20 +62,13 @@ static const char *const ca_files[] = {
     "/etc/ssl/cert.pem",
 };
 
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
 /* libcurl itself does not look at SSL_CERT_FILE, and one built elsewhere looks in other places. */
 static void find_certificates(struct http *http)
 {
-    http->ca_path = variable("SSL_CERT_DIR");
-    http->ca_file = variable("CURL_CA_BUNDLE");
+    http->ca_path = env_text("SSL_CERT_DIR");
+    http->ca_file = env_text("CURL_CA_BUNDLE");
     if (http->ca_file == NULL)
-        http->ca_file = variable("SSL_CERT_FILE");
+        http->ca_file = env_text("SSL_CERT_FILE");
     for (size_t i = 0; http->ca_file == NULL && i < sizeof ca_files / sizeof ca_files[0]; i++)
         if (access(ca_files[i], R_OK) == 0)
             http->ca_file = ca_files[i];

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "net/gzip.h"
+#include "net/url.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +15,6 @@
 #define NAME_MAX_BYTES 128
 #define NUMBER_MAX 1000
 
-static bool may_be_in_name(char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-' ||
-           c == '_' || c == '.';
-}
-
 /* Never over a file that is there: it may be all that is left of another run. */
 static int create(const char *folder, const char *name, char *ret_path)
 {
@@ -27,7 +22,7 @@ static int create(const char *folder, const char *name, char *ret_path)
     size_t size = 0;
 
     for (; size < sizeof safe - 1 && name[size] != '\0'; size++)
-        safe[size] = may_be_in_name(name[size]) ? name[size] : '_';
+        safe[size] = url_is_unreserved(name[size]) ? name[size] : '_';
     safe[size] = '\0';
     for (int number = 0; number < NUMBER_MAX; number++) {
         char suffix[16] = "";

@@ -1,41 +1,20 @@
 /*
  * The path is percent-encoded once, and the same text goes into the URL and into the signature:
- * S3, unlike other AWS services, does not encode it a second time. Hosts are written the way HTTP
- * libraries send them (lower case, the shortest IPv6, no usual port), since the Host header is
- * signed.
+ * S3, unlike other AWS services, does not encode it a second time.
  */
 #include "base/scan.h"
 #include "net/fixed.h"
 #include "net/s3.h"
+#include "net/url.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <strings.h>
 
 #define BUCKET_LENGTH_MIN 3
 #define DNS_LABEL_MAX 63
-#define PORT_DIGITS_MAX 5
-#define PORT_MAX 65535
 
 static bool is_lower(char c)
 {
     return c >= 'a' && c <= 'z';
-}
-
-static char to_lower(char c)
-{
-    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-}
-
-static bool is_alphanumeric(char c)
-{
-    return is_lower(to_lower(c)) || is_digit(c);
-}
-
-/* Those that RFC 3986 calls unreserved. */
-static bool is_unreserved(char c)
-{
-    return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 /* --- names --- */
@@ -45,7 +24,7 @@ static bool is_bucket(const char *name, size_t length)
     if (length < BUCKET_LENGTH_MIN || length >= S3_BUCKET_MAX)
         return false;
     for (size_t i = 0; i < length; i++)
-        if (!is_unreserved(name[i]) || name[i] == '~')
+        if (!url_is_unreserved(name[i]) || name[i] == '~')
             return false;
     return true;
 }
@@ -103,137 +82,7 @@ static bool is_uri(const struct s3_uri *uri)
            is_key_length(strnlen(uri->key, sizeof uri->key));
 }
 
-/* --- endpoints --- */
-
-struct endpoint {
-    const char *scheme; /* "https://" */
-    char host[S3_HOST_MAX];
-    uint64_t port; /* 0: the scheme's */
-    struct scan base;
-};
-
-/* Takes "[…]" off; IPv6 addresses without a zone, in their shortest form. */
-static bool take_ipv6(struct scan *rest, struct buf *host)
-{
-    char text[INET6_ADDRSTRLEN];
-    struct in6_addr address;
-    struct scan inside;
-
-    if (!scan_char(rest, '[') || !scan_until(rest, ']', &inside) ||
-        !scan_copy(&inside, text, sizeof text) || inet_pton(AF_INET6, text, &address) != 1 ||
-        inet_ntop(AF_INET6, &address, text, sizeof text) == NULL)
-        return false;
-    buf_char(host, '[');
-    buf_text(host, text);
-    buf_char(host, ']');
-    return true;
-}
-
-/* Digits, or hexadecimal ones behind "0x". */
-static bool is_number(const char *label)
-{
-    if (label[0] == '0' && label[1] == 'x')
-        return label[2 + strspn(label + 2, "0123456789abcdef")] == '\0';
-    return label[strspn(label, "0123456789")] == '\0';
-}
-
-/* "127.1" and "0x7f000001" are addresses to an HTTP library, which sends another Host then. */
-static bool is_odd_ipv4(const char *host, const char *last_label)
-{
-    struct in_addr address;
-
-    return is_number(last_label) && inet_pton(AF_INET, host, &address) != 1;
-}
-
-static bool take_name(struct scan *rest, struct buf *host)
-{
-    size_t label = 0;
-
-    for (; rest->at < rest->end && *rest->at != ':'; rest->at++) {
-        char c = to_lower(*rest->at);
-
-        if (!is_unreserved(c) || c == '~' || host->overflow)
-            return false;
-        if (c == '.' && host->size == label)
-            return false;
-        buf_char(host, c);
-        if (c == '.')
-            label = host->size;
-        else if (host->size - label > DNS_LABEL_MAX)
-            return false;
-    }
-    if (host->size == label)
-        return false;
-    /* For a look at the whole; the next byte is written over the NUL. */
-    buf_char(host, '\0');
-    if (host->overflow || is_odd_ipv4(host->data, host->data + label))
-        return false;
-    host->size--;
-    return true;
-}
-
-/* ":9000" or nothing, up to the end. */
-static bool take_port(struct scan *rest, uint64_t *ret_port)
-{
-    *ret_port = 0;
-    if (!scan_char(rest, ':'))
-        return scan_left(rest) == 0;
-    return scan_left(rest) <= PORT_DIGITS_MAX && scan_left(rest) > 0 && is_digit(*rest->at) &&
-           scan_u64(rest, ret_port) && scan_left(rest) == 0 && *ret_port > 0 &&
-           *ret_port <= PORT_MAX;
-}
-
-static bool take_base(struct scan *rest)
-{
-    for (const char *at = rest->at; at < rest->end; at++)
-        if (!is_unreserved(*at) && *at != '/')
-            return false;
-    while (scan_left(rest) > 0 && rest->end[-1] == '/')
-        rest->end--;
-    return true;
-}
-
-static int parse_endpoint(const char *text, struct endpoint *ret_endpoint)
-{
-    struct buf host = fixed_over(ret_endpoint->host, sizeof ret_endpoint->host);
-    bool tls = strncasecmp(text, "https://", 8) == 0;
-
-    if (!tls && strncasecmp(text, "http://", 7) != 0)
-        return -EINVAL;
-    text += tls ? 8 : 7;
-    size_t authority_length = strcspn(text, "/");
-    struct scan authority = scan_over(text, authority_length);
-    struct scan base = scan_over(text + authority_length, strlen(text + authority_length));
-    bool is_ipv6 = text[0] == '[';
-
-    if (!(is_ipv6 ? take_ipv6(&authority, &host) : take_name(&authority, &host)) ||
-        !take_port(&authority, &ret_endpoint->port) || !take_base(&base))
-        return -EINVAL;
-    if (ret_endpoint->port == (tls ? 443 : 80))
-        ret_endpoint->port = 0;
-    ret_endpoint->scheme = tls ? "https://" : "http://";
-    ret_endpoint->base = base;
-    return fixed_end(&host) ? 0 : -EINVAL;
-}
-
 /* --- targets --- */
-
-static void put_encoded(struct buf *out, const char *text)
-{
-    static const char digits[] = "0123456789ABCDEF";
-
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-
-        if (is_unreserved(*text) || *text == '/') {
-            buf_char(out, *text);
-            continue;
-        }
-        buf_char(out, '%');
-        buf_char(out, digits[byte >> 4]);
-        buf_char(out, digits[byte & 15]);
-    }
-}
 
 /* Amazon's partitions have names of their own; those of the GovCloud are as all others. */
 static const char *domain_of(const char *region)
@@ -271,8 +120,8 @@ static void address_at_aws(const struct s3_uri *uri, const char *region, struct 
     buf_text(host, domain_of(region));
 }
 
-static void address_below(const struct s3_uri *uri, const struct endpoint *endpoint,
-                          struct buf *host, struct buf *path)
+static void address_below(const struct s3_uri *uri, const struct url *endpoint, struct buf *host,
+                          struct buf *path)
 {
     buf_text(host, endpoint->host);
     if (endpoint->port != 0) {
@@ -287,7 +136,7 @@ static void address_below(const struct s3_uri *uri, const struct endpoint *endpo
 int s3_target_make(const struct s3_uri *uri, const char *region, const char *endpoint,
                    struct s3_target *ret_target)
 {
-    struct endpoint parsed = {.scheme = "https://"};
+    struct url parsed = {.is_https = true};
     struct s3_target target;
     struct buf host = fixed_over(target.host, sizeof target.host);
     struct buf path = fixed_over(target.path, sizeof target.path);
@@ -296,18 +145,18 @@ int s3_target_make(const struct s3_uri *uri, const char *region, const char *end
 
     if (!is_uri(uri) || !s3_region_is_valid(region))
         return -EINVAL;
-    if (endpoint != NULL && parse_endpoint(endpoint, &parsed) < 0)
+    if (endpoint != NULL && url_parse(endpoint, &parsed) < 0)
         return -EINVAL;
     if (endpoint != NULL)
         address_below(uri, &parsed, &host, &path);
     else
         address_at_aws(uri, region, &host, &path);
     buf_char(&path, '/');
-    put_encoded(&path, uri->key);
+    url_encode(uri->key, "/", &path);
     buf_text(&region_copy, region);
     if (!fixed_end(&host) || !fixed_end(&path) || !fixed_end(&region_copy))
         return -EINVAL;
-    buf_text(&url, parsed.scheme);
+    buf_text(&url, parsed.is_https ? "https://" : "http://");
     buf_text(&url, target.host);
     buf_text(&url, target.path);
     if (!fixed_end(&url))

@@ -82,15 +82,6 @@ static char *put_code(char *out, unsigned code)
     return out;
 }
 
-static int hex_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* Takes four hexadecimal digits. */
 static bool take_hex(struct json_in *in, unsigned *ret_code)
 {

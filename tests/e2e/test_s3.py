@@ -27,7 +27,7 @@ from s3_server import S3Server, python_with_botocore  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 SOURCES = [HERE / "s3tool.c", *sorted((ROOT / "src" / "base").glob("*.c")), *(ROOT / "src" / "net" / name for name in (
-    "http.c", "curl.c", "secret.c", "retry.c", "s3_client.c", "s3_address.c", "sigv4.c", "hmac.c", "gzip.c"))]
+    "http.c", "curl.c", "secret.c", "retry.c", "s3_client.c", "s3_address.c", "url.c", "sigv4.c", "hmac.c", "gzip.c"))]
 SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # What a hanging server costs a test; it comes to the same if the machine is slower than that.
 SHORT_MS = 1500

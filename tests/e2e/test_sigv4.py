@@ -16,7 +16,7 @@ from helpers import IS_ASAN, PATIENCE, ROOT
 
 HERE = Path(__file__).resolve().parent
 SOURCES = [HERE / "sigv4tool.c", *(ROOT / "src" / name for name in (
-    "net/s3_address.c", "net/sigv4.c", "net/hmac.c", "net/gzip.c", "base/buf.c", "base/fmt.c", "base/scan.c"))]
+    "net/s3_address.c", "net/url.c", "net/sigv4.c", "net/hmac.c", "net/gzip.c", "base/buf.c", "base/fmt.c", "base/scan.c"))]
 SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 REGIONS = ["us-east-1", "eu-central-1", "eu-west-2", "us-west-2", "ap-southeast-2", "sa-east-1",

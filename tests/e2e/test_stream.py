@@ -146,7 +146,7 @@ def test_batches_come_with_the_interval(tmp_path):
 @pytest.mark.parametrize("word, status, exit_code, run_status", [
     (0, 0, 0, "finished"), (3, 3, 3, "failed"), (255, 255, 255, "failed"),
     (-signal.SIGKILL, 137, None, "failed"), (-signal.SIGTERM, 143, None, "finished")])
-def test_t_eor_02_03_a_short_run_ends_with_its_data(host, word, status, exit_code, run_status):
+def test_t_eor_02_t_eor_03_a_short_run_ends_with_its_data(host, word, status, exit_code, run_status):
     host.upload_at_end()
     outcome = host.run(host.has_rows(5), word)
     assert host.check(outcome, status).inline
@@ -162,7 +162,7 @@ def test_t_eor_02_03_a_short_run_ends_with_its_data(host, word, status, exit_cod
 @pytest.mark.parametrize("word, status, exit_code, run_status", [
     (0, 0, 0, "finished"), (3, 3, 3, "failed"), (-signal.SIGSEGV, 139, None, "failed"),
     (-signal.SIGTERM, 143, None, "finished")])
-def test_t_eor_02_04_a_long_run_ends_with_its_objects(host, word, status, exit_code, run_status):
+def test_t_eor_02_t_eor_04_a_long_run_ends_with_its_objects(host, word, status, exit_code, run_status):
     outcome = host.run(host.stored(1), word)
     assert host.check(outcome, status).stored
     end = host.accepted_end()
