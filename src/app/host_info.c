@@ -85,22 +85,24 @@ static void describe_cloud(struct host *host)
 #endif
 }
 
-static void put_run_fact(const char *key, const char *text, struct buf *out)
+/* The rest only a user can say: it tells nothing of where we are. */
+static void put_detectable(const struct run *run, struct buf *out)
 {
-    buf_text(out, ",\"");
-    buf_text(out, key);
-    buf_text(out, "\":");
-    json_text(text, out);
+    for (size_t i = 0; i < run_fact_count; i++) {
+        if (!run_facts[i].is_detectable)
+            continue;
+        buf_text(out, ",\"");
+        buf_text(out, run_facts[i].key);
+        buf_text(out, "\":");
+        json_text(run_text(run, &run_facts[i]), out);
+    }
 }
 
 static void print_info(struct host *host, const struct run *run, struct buf *out)
 {
     buf_char(out, '{');
     json_host_members(host, HOST_NAMES_SPECIFIED, out);
-    put_run_fact("orchestrator", run->orchestrator, out);
-    put_run_fact("executor", run->executor, out);
-    put_run_fact("external_run_id", run->external_run_id, out);
-    put_run_fact("container_image", run->container_image, out);
+    put_detectable(run, out);
     buf_text(out, "}\n");
 }
 

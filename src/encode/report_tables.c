@@ -244,25 +244,8 @@ static void put_number_fact(struct buf *out, const char *name, double value, con
 
 static void put_run_facts(const struct run *run, struct buf *out)
 {
-    const struct {
-        const char *name;
-        const char *text;
-    } facts[] = {
-        {"Job", run->job_name},
-        {"Project", run->project_name},
-        {"Stage", run->stage_name},
-        {"Task", run->task_name},
-        {"Team", run->team},
-        {"Environment", run->env},
-        {"Language", run->language},
-        {"Orchestrator", run->orchestrator},
-        {"Executor", run->executor},
-        {"External run", run->external_run_id},
-        {"Container image", run->container_image},
-    };
-
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
-        put_fact(out, facts[i].name, facts[i].text);
+    for (size_t i = 0; i < run_fact_count; i++)
+        put_fact(out, run_facts[i].label, run_text(run, &run_facts[i]));
     for (size_t i = 0; i < run->tag_count; i++)
         put_fact(out, run->tags[i].key, run->tags[i].value);
 }

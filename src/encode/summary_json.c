@@ -1,5 +1,6 @@
 #include "encode/host_json.h"
 #include "encode/json.h"
+#include "encode/run_json.h"
 #include "encode/summary.h"
 #include "encode/summary_figures.h"
 #include "model/advice.h"
@@ -46,54 +47,20 @@ static unsigned decimals_of(const char *unit)
 
 /* --- the run --- */
 
-static void put_tags(struct buf *out, const struct run *run)
-{
-    put_key(out, "tags");
-    buf_char(out, '{');
-    for (size_t i = 0; i < run->tag_count; i++) {
-        if (i > 0)
-            buf_char(out, ',');
-        json_text(run->tags[i].key, out);
-        buf_char(out, ':');
-        json_text(run->tags[i].value, out);
-    }
-    buf_char(out, '}');
-}
-
-static void put_command(struct buf *out, const struct run *run)
-{
-    put_key(out, "command");
-    if (run->command == NULL) {
-        buf_text(out, "null");
-        return;
-    }
-    buf_char(out, '[');
-    for (size_t i = 0; run->command[i] != NULL; i++) {
-        if (i > 0)
-            buf_char(out, ',');
-        json_text(run->command[i], out);
-    }
-    buf_char(out, ']');
-}
-
 static void put_run(struct buf *out, const struct digest *digest)
 {
     const struct run *run = &digest->run;
 
     put_text(out, "title", digest->title);
-    put_text(out, "job_name", run->job_name);
-    put_text(out, "project_name", run->project_name);
-    put_text(out, "stage_name", run->stage_name);
-    put_text(out, "task_name", run->task_name);
-    put_text(out, "team", run->team);
-    put_text(out, "env", run->env);
-    put_text(out, "language", run->language);
-    put_text(out, "orchestrator", run->orchestrator);
-    put_text(out, "executor", run->executor);
-    put_text(out, "external_run_id", run->external_run_id);
-    put_text(out, "container_image", run->container_image);
-    put_tags(out, run);
-    put_command(out, run);
+    for (size_t i = 0; i < run_fact_count; i++)
+        put_text(out, run_facts[i].key, run_text(run, &run_facts[i]));
+    put_key(out, "tags");
+    json_run_tags(run, out);
+    put_key(out, "command");
+    if (run->command != NULL)
+        json_run_command(run->command, SIZE_MAX, out); /* whole: it is sent to nobody */
+    else
+        buf_text(out, "null");
 }
 
 static void put_course(struct buf *out, const struct digest *digest)

@@ -112,23 +112,12 @@ static bool own(struct digest *digest, const char **text)
 
 static bool own_texts(struct digest *digest, struct run *run)
 {
-    const char **texts[] = {
-        &run->job_name,
-        &run->project_name,
-        &run->stage_name,
-        &run->task_name,
-        &run->team,
-        &run->env,
-        &run->language,
-        &run->orchestrator,
-        &run->executor,
-        &run->external_run_id,
-        &run->container_image,
-    };
-
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (!own(digest, texts[i]))
+    for (size_t i = 0; i < run_fact_count; i++) {
+        const char *text = run_text(run, &run_facts[i]);
+        if (!own(digest, &text))
             return false;
+        run_set_text(run, &run_facts[i], text);
+    }
     return true;
 }
 

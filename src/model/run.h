@@ -15,6 +15,7 @@ struct tag {
 };
 
 struct run {
+    /* Texts first: each is a row of run_facts. NULL: nobody said. */
     const char *job_name;
     const char *project_name;
     const char *stage_name;
@@ -30,6 +31,20 @@ struct run {
     size_t tag_count;
     char *const *command; /* ends with NULL; NULL: the run watches */
 };
+
+/* Every text of a run, in the order in which it is told. */
+struct run_fact {
+    const char *key;    /* in JSON */
+    const char *label;  /* for people */
+    size_t offset;      /* in struct run */
+    bool is_detectable; /* the environment may tell it where the user did not */
+};
+extern const struct run_fact run_facts[];
+extern const size_t run_fact_count;
+
+/* The member that a fact stands for. */
+const char *run_text(const struct run *run, const struct run_fact *fact);
+void run_set_text(struct run *run, const struct run_fact *fact, const char *text);
 
 /* How a run ended. */
 struct run_end {

@@ -302,6 +302,24 @@ static void test_texts_are_copies(void **state)
     assert_string_equal(digest_name(&digest), "a.jsonl");
 }
 
+static void test_every_text_is_copied(void **state)
+{
+    char text[] = "said";
+    const struct run run = {text, text, text, text, text, text,
+                            text, text, text, text, text, .tags = NULL};
+
+    (void)state;
+    assert_int_equal(digest_set_run(&digest, &run), 0);
+    text[0] = '#';
+    const struct run *own = &digest.run;
+    const char *const copies[] = {own->job_name,        own->project_name,   own->stage_name,
+                                  own->task_name,       own->team,           own->env,
+                                  own->language,        own->orchestrator,   own->executor,
+                                  own->external_run_id, own->container_image};
+    for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++)
+        assert_string_equal(copies[i], "said");
+}
+
 static void test_phases(void **state)
 {
     char text[32];
@@ -395,6 +413,7 @@ int main(void)
         TEST(test_throttled_gpus),
         TEST(test_cores_may_become_more_and_fewer),
         TEST(test_texts_are_copies),
+        TEST(test_every_text_is_copied),
         TEST(test_phases),
         TEST(test_a_week_takes_no_more_room_than_a_minute),
         TEST(test_without_series_there_are_none),

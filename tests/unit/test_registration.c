@@ -89,6 +89,28 @@ static void test_nothing_said(void **state)
     assert_lacks(text, "job_name");
 }
 
+static void test_everything_said(void **state)
+{
+    struct run run = {.job_name = "a",
+                      .project_name = "b",
+                      .stage_name = "c",
+                      .task_name = "d",
+                      .team = "e",
+                      .env = "f",
+                      .language = "g",
+                      .orchestrator = "h",
+                      .executor = "i",
+                      .external_run_id = "j",
+                      .container_image = ""};
+
+    (void)state;
+    assert_has(
+        told(&run, 0, HOST_NAMES_SPECIFIED),
+        ",\"job_name\":\"a\",\"project_name\":\"b\",\"stage_name\":\"c\",\"task_name\":\"d\","
+        "\"team\":\"e\",\"env\":\"f\",\"language\":\"g\",\"orchestrator\":\"h\","
+        "\"executor\":\"i\",\"external_run_id\":\"j\",\"container_image\":\"\"}");
+}
+
 static void test_hostile_texts(void **state)
 {
     struct run run = {.job_name = "\"},{\"x\":\"\n\xff\x01"};
@@ -131,8 +153,13 @@ static void test_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_as_specified),  TEST(test_as_deployed), TEST(test_nothing_said),
-        TEST(test_hostile_texts), TEST(test_too_long),    TEST(test_a_command_line_of_megabytes),
+        TEST(test_as_specified),
+        TEST(test_as_deployed),
+        TEST(test_nothing_said),
+        TEST(test_everything_said),
+        TEST(test_hostile_texts),
+        TEST(test_too_long),
+        TEST(test_a_command_line_of_megabytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,6 +142,41 @@ static void test_foreign_text_is_neither_markup_nor_end_of_the_data(void **state
     }
 }
 
+static void test_what_is_said_of_a_run(void **state)
+{
+    static const char *const labels[] = {
+        "Job",      "Project",      "Stage",           "Task", "Team", "Language", "Orchestrator",
+        "Executor", "External run", "Container image", "key"};
+    struct tag tag = {"key", "said"};
+    struct run run = {.job_name = "said",
+                      .project_name = "said",
+                      .stage_name = "said",
+                      .task_name = "said",
+                      .team = "said",
+                      .env = "",
+                      .language = "said",
+                      .orchestrator = "said",
+                      .executor = "said",
+                      .external_run_id = "said",
+                      .container_image = "said",
+                      .tags = &tag,
+                      .tag_count = 1};
+
+    (void)state;
+    assert_int_equal(digest_set_run(&digest, &run), 0);
+    feed(&digest, 2, 1);
+    const char *at = strstr(write_page(1), "About the run");
+    assert_non_null(at);
+    assert_null(strstr(at, ">Environment<"));
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
+        char row[128];
+        snprintf(row, sizeof row, ">%s</th><td class=\"text\">said</td></tr>", labels[i]);
+        at = strstr(at, row);
+        if (at == NULL)
+            fail_msg("%s is not in its place", labels[i]);
+    }
+}
+
 static void test_steps_of_a_line(void **state)
 {
     (void)state;
@@ -347,6 +382,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_page_is_whole_and_fetches_nothing, make, drop),
         cmocka_unit_test_setup_teardown(test_the_style_and_script_are_unpacked, make, drop),
         cmocka_unit_test_setup_teardown(test_too_small_a_buffer_is_told, make, drop),
+        cmocka_unit_test_setup_teardown(test_what_is_said_of_a_run, make, drop),
         cmocka_unit_test_setup_teardown(test_foreign_text_is_neither_markup_nor_end_of_the_data,
                                         make, drop),
         cmocka_unit_test_setup_teardown(test_steps_of_a_line, make, drop),

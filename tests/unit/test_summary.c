@@ -146,6 +146,39 @@ static void test_a_job_as_json(void **state)
     expect(object, "\"vram_mib\":{\"amount\":null,\"rule\":null}");
 }
 
+static void test_what_is_said_of_a_run_as_json(void **state)
+{
+    static char word[100000];
+    static char *const command[] = {word, "last", NULL};
+    struct tag tags[] = {{"k", "v"}, {"l", "\""}};
+    const struct run run = {.job_name = "a",
+                            .project_name = "b",
+                            .stage_name = "c",
+                            .task_name = "d",
+                            .team = "e",
+                            .env = "f",
+                            .language = "g",
+                            .orchestrator = "h",
+                            .executor = "i",
+                            .external_run_id = "",
+                            .tags = tags,
+                            .tag_count = 2,
+                            .command = command};
+
+    (void)state;
+    memset(word, 'x', sizeof word - 1);
+    assert_int_equal(digest_set_run(&digest, &run), 0);
+    const char *object = json();
+    expect(object,
+           "{\"title\":null,\"job_name\":\"a\",\"project_name\":\"b\",\"stage_name\":\"c\","
+           "\"task_name\":\"d\",\"team\":\"e\",\"env\":\"f\",\"language\":\"g\","
+           "\"orchestrator\":\"h\",\"executor\":\"i\",\"external_run_id\":\"\","
+           "\"container_image\":null,\"tags\":{\"k\":\"v\",\"l\":\"\\\"\"},\"command\":[\"xxx");
+    /* Words are left whole, however long. */
+    expect(object, word);
+    expect(object, "x\",\"last\"],\"start_secs\":");
+}
+
 static void test_ends(void **state)
 {
     (void)state;
@@ -392,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_job),
         TEST(test_a_job_as_json),
+        TEST(test_what_is_said_of_a_run_as_json),
         TEST(test_ends),
         TEST(test_an_empty_run),
         TEST(test_one_sample_of_nothing),
