@@ -130,8 +130,11 @@ $(PAGE): tools/build-report $(wildcard report/*.css report/*.js) report/package-
 $(PAGE:%.c=%.o): $(PAGE)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
-# Of a release only what makes samples is compiled for speed: of the rest, small beats fast.
-HOT = $(wildcard src/base/*.c src/collect/*.c src/model/*.c src/sink/*.c) src/encode/json.c src/encode/csv.c src/app/tracker.c
+# Of a release only what every sample runs through is compiled for speed: of the rest, small beats fast.
+HOT = $(patsubst %,src/%.c,app/tracker base/buf base/file base/fmt base/scan collect/collectors collect/cpu \
+  collect/disk collect/disk_space collect/ledger collect/memory collect/mounts collect/network collect/pid_file \
+  collect/process collect/pss collect/self collect/tree collect/tree_cpu collect/tree_find encode/csv encode/json \
+  model/sample sink/output sink/sinks sink/writer)
 ifeq ($(BUILD),release)
 $(filter-out $(HOT:%.c=$(OUT)/%.o),$(OBJECTS)): SMALL = -Os
 endif

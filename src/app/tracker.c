@@ -4,6 +4,7 @@
 #include "app/streaming.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/resident.h"
 #include "base/sysroot.h"
 #include "child/reap.h"
 #include "child/signals.h"
@@ -109,6 +110,9 @@ static void take_sample(struct tracker *tracker, uint64_t now_ns)
     tracker->sample_count++;
     remark(tracker);
     complain(tracker);
+    /* All that a sample needs has been touched once by now, and all that a start needs for good. */
+    if (tracker->sample_count == 1 && !tracker->ending)
+        resident_give_back();
     /* Without a command there is nothing left to do when nobody listens. */
     if (tracker->child.pid == 0 && sinks_are_dead(tracker->sinks))
         tracker->ending = true;
