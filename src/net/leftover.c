@@ -66,15 +66,6 @@ static int write_rows(struct spool *spool, const char *header, int fd, struct bu
     return error;
 }
 
-static void release_all(struct spool *spool)
-{
-    struct spool_batch batch;
-
-    spool_uncut(spool);
-    while (spool_cut(spool, &batch))
-        spool_release(spool, &batch);
-}
-
 int leftover_save(struct spool *spool, const char *header, const char *folder, const char *name,
                   char *ret_path)
 {
@@ -97,7 +88,7 @@ int leftover_save(struct spool *spool, const char *header, const char *folder, c
     if (close(fd) < 0 && error == 0)
         error = -errno;
     if (error == 0)
-        release_all(spool);
+        spool_release_all(spool);
     else
         (void)unlink(ret_path);
     buf_free(&rows);

@@ -255,6 +255,15 @@ void spool_uncut(struct spool *spool)
     uncut(&spool->held);
 }
 
+void spool_release_all(struct spool *spool)
+{
+    struct spool_batch batch;
+
+    spool_uncut(spool);
+    while (spool_cut(spool, &batch))
+        spool_release(spool, &batch);
+}
+
 void spool_settle(struct spool *spool)
 {
     uncut(&spool->held);

@@ -75,6 +75,9 @@ void spool_release(struct spool *spool, const struct spool_batch *batch);
 /* Batches that were not released are no more: their rows are cut anew. */
 void spool_uncut(struct spool *spool);
 
+/* All rows, in batches or not, have been delivered. */
+void spool_release_all(struct spool *spool);
+
 /* Rows that are held in memory go into the file, if that takes them now. */
 void spool_settle(struct spool *spool);
 

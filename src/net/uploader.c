@@ -5,84 +5,67 @@
  *        └────────────┴──────────── the end ────────────────────┴─► the rest ─► finish
  *
  * One batch at a time: rows that come while it cannot be stored stay uncut and go with the next.
- * `lock` guards what both threads use: the spool, messages, and what the one tells the other.
+ * `upload.lock` guards what both threads use: the spool, messages, and what the one tells the
+ * other.
  */
 #include "net/uploader.h"
 
 #include "base/clock.h"
-#include "net/gzip.h"
-#include "net/uploader_parts.h"
+#include "net/upload_end.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* When the disk is full, this much is held in memory. */
-#define HELD_MAX (4 * 1024 * 1024)
-#define BATCH_MAX (1024 * 1024)
-#define BUF_INITIAL (16 * 1024)
-#define BUF_MAX (32 * 1024 * 1024)
 #define LOOK_PATIENCE_NS (60 * NS_PER_SEC)
-#define STRETCH_COUNT 2000
 #define CLOSE_NS NS_PER_SEC
+/* Of the time there is at the end, this much is kept for noticing that the thread is stuck. */
+#define GRACE_NS (NS_PER_SEC / 4)
+
+struct uploader {
+    struct upload upload;
+    pthread_t thread;
+    bool has_thread;
+    char taken[UPLOADER_MESSAGE_MAX]; /* the sampling thread's */
+
+    /* What the threads tell each other, under upload.lock. */
+    pthread_cond_t wake;
+    bool may_register;
+    unsigned events; /* things that were told to the thread */
+    bool is_ending;
+    bool is_done;
+};
 
 /* --- between the threads --- */
 
-void uploader_say(struct uploader *uploader, const char *format, ...)
-{
-    va_list arguments;
-
-    pthread_mutex_lock(&uploader->lock);
-    if (uploader->message_count < MESSAGE_COUNT) {
-        va_start(arguments, format);
-        vsnprintf(uploader->messages[uploader->message_count++], UPLOADER_MESSAGE_MAX, format,
-                  arguments);
-        va_end(arguments);
-    }
-    pthread_mutex_unlock(&uploader->lock);
-}
-
 const char *uploader_message(struct uploader *uploader)
 {
-    const char *message = NULL;
-
-    pthread_mutex_lock(&uploader->lock);
-    if (uploader->message_count > 0) {
-        message = memcpy(uploader->taken, uploader->messages[0], UPLOADER_MESSAGE_MAX);
-        uploader->message_count--;
-        memmove(uploader->messages[0], uploader->messages[1],
-                uploader->message_count * UPLOADER_MESSAGE_MAX);
-    }
-    pthread_mutex_unlock(&uploader->lock);
-    return message;
+    return upload_take_message(&uploader->upload, uploader->taken) ? uploader->taken : NULL;
 }
 
 void uploader_row(struct uploader *uploader, const void *row, size_t size)
 {
-    pthread_mutex_lock(&uploader->lock);
-    (void)spool_append(&uploader->spool, row, size);
-    pthread_mutex_unlock(&uploader->lock);
+    pthread_mutex_lock(&uploader->upload.lock);
+    (void)spool_append(&uploader->upload.spool, row, size);
+    pthread_mutex_unlock(&uploader->upload.lock);
 }
 
 void uploader_may_register(struct uploader *uploader)
 {
-    pthread_mutex_lock(&uploader->lock);
+    pthread_mutex_lock(&uploader->upload.lock);
     uploader->may_register = true;
     uploader->events++;
     pthread_cond_broadcast(&uploader->wake);
-    pthread_mutex_unlock(&uploader->lock);
+    pthread_mutex_unlock(&uploader->upload.lock);
 }
 
 static bool is_ending(struct uploader *uploader, unsigned *ret_events)
 {
-    pthread_mutex_lock(&uploader->lock);
+    pthread_mutex_lock(&uploader->upload.lock);
     bool is_ending = uploader->is_ending;
     *ret_events = uploader->events;
-    pthread_mutex_unlock(&uploader->lock);
+    pthread_mutex_unlock(&uploader->upload.lock);
     return is_ending;
 }
 
@@ -92,122 +75,32 @@ static void wait_until(struct uploader *uploader, uint64_t due_ns, unsigned even
     struct timespec due = clock_timespec(due_ns);
     int error = 0;
 
-    pthread_mutex_lock(&uploader->lock);
+    pthread_mutex_lock(&uploader->upload.lock);
     while (error == 0 && uploader->events == events)
-        error = pthread_cond_timedwait(&uploader->wake, &uploader->lock, &due);
-    pthread_mutex_unlock(&uploader->lock);
+        error = pthread_cond_timedwait(&uploader->wake, &uploader->upload.lock, &due);
+    pthread_mutex_unlock(&uploader->upload.lock);
 }
 
 /* --- trouble --- */
 
 /* Once, until it works again; and not of what works the second time. */
-static void tell_trouble(struct uploader *uploader, const char *what)
+static void tell_trouble(struct upload *upload, const char *what)
 {
-    if (uploader->told_trouble || (uploader->retry.failures == 0 && !uploader->delivery.is_refused))
+    if (upload->told_trouble || (upload->retry.failures == 0 && !upload->delivery.is_refused))
         return;
-    uploader_say(uploader, "%s: %s; samples are kept, and it is tried again", what,
-                 uploader->delivery.problem);
-    uploader->told_trouble = true;
+    upload_say(upload, "%s: %s; samples are kept, and it is tried again", what,
+               upload->delivery.problem);
+    upload->told_trouble = true;
 }
 
-static void plan_retry(struct uploader *uploader)
+static void plan_retry(struct upload *upload)
 {
-    const struct delivery *delivery = &uploader->delivery;
+    const struct delivery *delivery = &upload->delivery;
     unsigned wait_secs = delivery->wait_secs;
 
     if (delivery->is_refused && wait_secs < RETRY_REFUSED_SECS)
         wait_secs = RETRY_REFUSED_SECS;
-    retry_later(&uploader->retry, clock_monotonic_ns(), wait_secs);
-}
-
-static void note_success(struct uploader *uploader)
-{
-    retry_reset(&uploader->retry);
-    uploader->told_trouble = false;
-}
-
-/* --- the steps --- */
-
-bool uploader_try_register(struct uploader *uploader)
-{
-    struct delivery *delivery = &uploader->delivery;
-    const struct uploader_options *options = &uploader->options;
-
-    if (!delivery_register(delivery, options->describe, options->context))
-        return false;
-    pthread_mutex_lock(&uploader->lock);
-    memcpy(uploader->run_id, delivery->run.id, sizeof uploader->run_id);
-    pthread_mutex_unlock(&uploader->lock);
-    if (!delivery->has_place)
-        uploader_say(uploader,
-                     "the API gave no usable S3 address or credentials (upload_uri_prefix, "
-                     "upload_credentials); samples are sent at the end of the run");
-    note_success(uploader);
-    uploader->cut_ns = uploader->started_ns + options->interval_ns;
-    return true;
-}
-
-/* Rows of the file do not move: they are read without keeping the sampling thread waiting. */
-static int read_batch(struct uploader *uploader, const struct spool_batch *batch, struct buf *out)
-{
-    if (!batch->is_held)
-        return spool_read(&uploader->spool, batch, out);
-    pthread_mutex_lock(&uploader->lock);
-    int error = spool_read(&uploader->spool, batch, out);
-    pthread_mutex_unlock(&uploader->lock);
-    return error;
-}
-
-/* The header and the rows are compressed apart: together they are one gzip file. */
-static bool pack_batch(struct uploader *uploader)
-{
-    const char *header = uploader->options.header;
-
-    buf_reset(&uploader->rows);
-    buf_reset(&uploader->object);
-    return read_batch(uploader, &uploader->batch, &uploader->rows) == 0 &&
-           gzip_compress(header, strlen(header), &uploader->object) == 0 &&
-           gzip_compress(uploader->rows.data, uploader->rows.size, &uploader->object) == 0;
-}
-
-/* Long runs get fewer and larger ones: the end has to name them all. */
-static uint64_t batch_interval_ns(const struct uploader *uploader)
-{
-    return uploader->options.interval_ns * (1 + uploader->delivery.stored_count / STRETCH_COUNT);
-}
-
-bool uploader_take_batch(struct uploader *uploader)
-{
-    pthread_mutex_lock(&uploader->lock);
-    bool has_rows = spool_cut(&uploader->spool, &uploader->batch);
-    bool is_whole = uploader->spool.file.cut == uploader->spool.file.end &&
-                    uploader->spool.held.cut == uploader->spool.held.end;
-    pthread_mutex_unlock(&uploader->lock);
-    uint64_t now_ns = clock_monotonic_ns();
-    uploader->cut_ns = is_whole ? now_ns + batch_interval_ns(uploader) : now_ns;
-    if (!has_rows)
-        return false;
-    uploader->has_batch = pack_batch(uploader);
-    if (!uploader->has_batch) {
-        pthread_mutex_lock(&uploader->lock);
-        spool_uncut(&uploader->spool);
-        pthread_mutex_unlock(&uploader->lock);
-        uploader->cut_ns = now_ns + uploader->options.interval_ns;
-    }
-    return uploader->has_batch;
-}
-
-bool uploader_try_store(struct uploader *uploader)
-{
-    if (!delivery_store(&uploader->delivery, &uploader->object))
-        return false;
-    pthread_mutex_lock(&uploader->lock);
-    if (!uploader->is_abandoned)
-        spool_release(&uploader->spool, &uploader->batch);
-    pthread_mutex_unlock(&uploader->lock);
-    uploader->has_batch = false;
-    note_success(uploader);
-    return true;
+    retry_later(&upload->retry, clock_monotonic_ns(), wait_secs);
 }
 
 /* --- the run --- */
@@ -215,73 +108,77 @@ bool uploader_try_store(struct uploader *uploader)
 /* Whether it was opened; without libcurl nothing can be sent, and all is saved at the end. */
 static bool open_http(struct uploader *uploader)
 {
-    const struct uploader_options *options = &uploader->options;
+    struct upload *upload = &uploader->upload;
+    const struct uploader_options *options = &upload->options;
     char problem[HTTP_PROBLEM_MAX] = "out of memory";
     struct http *http = NULL;
 
     if (http_open(&http, problem) < 0) {
-        uploader_say(uploader, "streaming is off: %s; samples are saved at the end of the run",
-                     problem);
+        upload_say(upload, "streaming is off: %s; samples are saved at the end of the run",
+                   problem);
         return false;
     }
-    pthread_mutex_lock(&uploader->lock);
-    uploader->http = http;
+    pthread_mutex_lock(&upload->lock);
+    upload->http = http;
     if (uploader->is_ending)
-        http_hurry(http, uploader->end.deadline_ns);
-    pthread_mutex_unlock(&uploader->lock);
-    delivery_init(&uploader->delivery, http, options->url, options->token, options->s3_endpoint);
+        http_hurry(http, upload->end.deadline_ns);
+    pthread_mutex_unlock(&upload->lock);
+    delivery_init(&upload->delivery, http, options->url, options->token, options->s3_endpoint);
     return true;
 }
 
 static bool may_register(struct uploader *uploader)
 {
-    pthread_mutex_lock(&uploader->lock);
+    pthread_mutex_lock(&uploader->upload.lock);
     bool may = uploader->may_register;
-    pthread_mutex_unlock(&uploader->lock);
-    return may || clock_monotonic_ns() - uploader->started_ns >= LOOK_PATIENCE_NS;
+    pthread_mutex_unlock(&uploader->upload.lock);
+    return may || clock_monotonic_ns() - uploader->upload.started_ns >= LOOK_PATIENCE_NS;
 }
 
 /* Registering: what is due is done, and when to look again returned. */
 static uint64_t register_when_due(struct uploader *uploader)
 {
+    struct upload *upload = &uploader->upload;
     uint64_t now_ns = clock_monotonic_ns();
 
     if (!may_register(uploader))
-        return uploader->started_ns + LOOK_PATIENCE_NS;
-    if (now_ns < uploader->retry.due_ns)
-        return uploader->retry.due_ns;
-    if (uploader_try_register(uploader))
+        return upload->started_ns + LOOK_PATIENCE_NS;
+    if (now_ns < upload->retry.due_ns)
+        return upload->retry.due_ns;
+    if (upload_try_register(upload))
         return now_ns;
-    tell_trouble(uploader, "cannot register the run");
-    plan_retry(uploader);
-    return uploader->retry.due_ns;
+    tell_trouble(upload, "cannot register the run");
+    plan_retry(upload);
+    return upload->retry.due_ns;
 }
 
-static uint64_t store_when_due(struct uploader *uploader)
+static uint64_t store_when_due(struct upload *upload)
 {
     uint64_t now_ns = clock_monotonic_ns();
 
     /* Nothing to do before the end. */
-    if (!uploader->delivery.has_place)
+    if (!upload->delivery.has_place)
         return now_ns + LOOK_PATIENCE_NS;
-    if (!uploader->has_batch && (now_ns < uploader->cut_ns || !uploader_take_batch(uploader)))
-        return uploader->cut_ns;
-    if (now_ns < uploader->retry.due_ns)
-        return uploader->retry.due_ns;
-    if (uploader_try_store(uploader))
-        return uploader->cut_ns;
-    tell_trouble(uploader, "cannot store samples in S3");
-    plan_retry(uploader);
-    return uploader->retry.due_ns;
+    if (!upload->has_batch && (now_ns < upload->cut_ns || !upload_take_batch(upload)))
+        return upload->cut_ns;
+    if (now_ns < upload->retry.due_ns)
+        return upload->retry.due_ns;
+    if (upload_try_store(upload))
+        return upload->cut_ns;
+    tell_trouble(upload, "cannot store samples in S3");
+    plan_retry(upload);
+    return upload->retry.due_ns;
 }
 
 static void work_until_the_end(struct uploader *uploader)
 {
-    if (uploader->options.look_around != NULL)
-        uploader->options.look_around(uploader->options.context, uploader->http);
+    struct upload *upload = &uploader->upload;
+
+    if (upload->options.look_around != NULL)
+        upload->options.look_around(upload->options.context, upload->http);
     for (unsigned events; !is_ending(uploader, &events);) {
-        uint64_t due_ns = uploader->delivery.is_registered ? store_when_due(uploader)
-                                                           : register_when_due(uploader);
+        uint64_t due_ns =
+            upload->delivery.is_registered ? store_when_due(upload) : register_when_due(uploader);
         if (due_ns > clock_monotonic_ns())
             wait_until(uploader, due_ns, events);
     }
@@ -293,12 +190,12 @@ static void *work(void *context)
 
     if (open_http(uploader)) {
         work_until_the_end(uploader);
-        uploader_wind_up(uploader);
+        upload_wind_up(&uploader->upload);
     }
-    pthread_mutex_lock(&uploader->lock);
+    pthread_mutex_lock(&uploader->upload.lock);
     uploader->is_done = true;
     pthread_cond_broadcast(&uploader->wake);
-    pthread_mutex_unlock(&uploader->lock);
+    pthread_mutex_unlock(&uploader->upload.lock);
     return NULL;
 }
 
@@ -320,16 +217,18 @@ static bool start_thread(struct uploader *uploader)
 
 void uploader_announce_end(struct uploader *uploader, const struct uploader_end *how)
 {
-    pthread_mutex_lock(&uploader->lock);
+    struct upload *upload = &uploader->upload;
+
+    pthread_mutex_lock(&upload->lock);
     uploader->is_ending = true;
     uploader->may_register = true;
     uploader->events++;
-    uploader->end = *how;
-    uploader->end.deadline_ns -= UPLOADER_GRACE_NS;
-    if (uploader->http != NULL)
-        http_hurry(uploader->http, uploader->end.deadline_ns - UPLOADER_FINISH_RESERVE_NS);
+    upload->end = *how;
+    upload->end.deadline_ns -= GRACE_NS;
+    if (upload->http != NULL)
+        http_hurry(upload->http, upload->end.deadline_ns - UPLOAD_FINISH_RESERVE_NS);
     pthread_cond_broadcast(&uploader->wake);
-    pthread_mutex_unlock(&uploader->lock);
+    pthread_mutex_unlock(&upload->lock);
     /* Where there was no room for one, the job's own may have ended by now. */
     if (!uploader->has_thread)
         uploader->has_thread = start_thread(uploader);
@@ -337,14 +236,14 @@ void uploader_announce_end(struct uploader *uploader, const struct uploader_end 
 
 static void wait_for_thread(struct uploader *uploader)
 {
-    struct timespec limit = clock_timespec(uploader->end.deadline_ns + UPLOADER_GRACE_NS);
+    struct timespec limit = clock_timespec(uploader->upload.end.deadline_ns + GRACE_NS);
     int error = 0;
 
-    pthread_mutex_lock(&uploader->lock);
+    pthread_mutex_lock(&uploader->upload.lock);
     while (error == 0 && !uploader->is_done)
-        error = pthread_cond_timedwait(&uploader->wake, &uploader->lock, &limit);
-    uploader->is_abandoned = !uploader->is_done;
-    pthread_mutex_unlock(&uploader->lock);
+        error = pthread_cond_timedwait(&uploader->wake, &uploader->upload.lock, &limit);
+    uploader->upload.is_abandoned = !uploader->is_done;
+    pthread_mutex_unlock(&uploader->upload.lock);
 }
 
 void uploader_end(struct uploader *uploader)
@@ -353,14 +252,13 @@ void uploader_end(struct uploader *uploader)
         wait_for_thread(uploader);
     else
         (void)work(uploader);
-    uploader_save_leftovers(uploader);
+    upload_save_leftovers(&uploader->upload);
 }
 
-static int init_lock(struct uploader *uploader)
+static int init_wake(struct uploader *uploader)
 {
     pthread_condattr_t monotonic;
 
-    pthread_mutex_init(&uploader->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     int error = pthread_cond_init(&uploader->wake, &monotonic);
@@ -370,35 +268,9 @@ static int init_lock(struct uploader *uploader)
 
 static void free_all(struct uploader *uploader)
 {
-    delivery_wipe(&uploader->delivery);
-    http_close(uploader->http);
-    spool_close(&uploader->spool);
-    buf_free(&uploader->rows);
-    buf_free(&uploader->object);
+    upload_close(&uploader->upload);
     pthread_cond_destroy(&uploader->wake);
-    pthread_mutex_destroy(&uploader->lock);
     free(uploader);
-}
-
-static int open_spool(struct uploader *uploader)
-{
-    const char *const *folders = uploader->options.folders;
-    int error = -ENOENT;
-
-    for (size_t i = 0; i < UPLOADER_FOLDERS && folders[i] != NULL && error < 0; i++) {
-        if (i > 0)
-            spool_close(&uploader->spool);
-        error = spool_open(&uploader->spool, folders[i], uploader->options.header, HELD_MAX);
-        if (error == -ENOMEM)
-            return error;
-    }
-    uploader->spool.batch_max = BATCH_MAX;
-    if (error < 0)
-        uploader_say(uploader,
-                     "cannot make a file in %s for samples that wait to be sent: %s; they are held "
-                     "in memory",
-                     folders[0], strerror(-error));
-    return 0;
 }
 
 int uploader_start(const struct uploader_options *options, struct uploader **ret_uploader)
@@ -407,14 +279,11 @@ int uploader_start(const struct uploader_options *options, struct uploader **ret
 
     if (uploader == NULL)
         return -ENOMEM;
-    uploader->options = *options;
-    uploader->started_ns = clock_monotonic_ns();
-    if (init_lock(uploader) < 0) {
+    if (init_wake(uploader) < 0) {
         free(uploader);
         return -ENOMEM;
     }
-    if (open_spool(uploader) < 0 || buf_init(&uploader->rows, BUF_INITIAL, BUF_MAX) < 0 ||
-        buf_init(&uploader->object, BUF_INITIAL, BUF_MAX) < 0) {
+    if (upload_open(&uploader->upload, options) < 0) {
         free_all(uploader);
         return -ENOMEM;
     }
@@ -430,7 +299,7 @@ bool uploader_close(struct uploader *uploader)
         uploader_announce_end(uploader, &now);
         uploader_end(uploader);
     }
-    if (uploader->is_abandoned)
+    if (uploader->upload.is_abandoned)
         return false;
     if (uploader->has_thread)
         pthread_join(uploader->thread, NULL);

@@ -8,35 +8,9 @@
 #ifndef NET_UPLOADER_H
 #define NET_UPLOADER_H
 
-#include "net/delivery.h"
-
-#define UPLOADER_MESSAGE_MAX 1024
-#define UPLOADER_FOLDERS 3
+#include "net/upload.h" /* struct uploader_options, struct uploader_end */
 
 struct uploader;
-
-/* Texts are borrowed for as long as the uploader lives. */
-struct uploader_options {
-    const char *url;
-    const char *token;
-    const char *s3_endpoint;               /* NULL: Amazon's */
-    uint64_t interval_ns;                  /* between batches */
-    const char *header;                    /* first line of every object, with its end */
-    const char *folders[UPLOADER_FOLDERS]; /* for the spool and what is left over: the first that
-                                              takes it; NULL: no more */
-    /* Before the run is registered, on the uploader's thread; may take seconds. May be NULL. */
-    void (*look_around)(void *context, struct http *http);
-    delivery_describe *describe; /* after that, and after uploader_may_register() */
-    void *context;
-};
-
-/* How the run ended. */
-struct uploader_end {
-    bool has_failed;
-    bool has_exit_code;
-    int exit_code;
-    uint64_t deadline_ns; /* monotonic */
-};
 
 /* 0 or -ENOMEM; what else goes wrong is told by messages. */
 int uploader_start(const struct uploader_options *options, struct uploader **ret_uploader);

@@ -11,6 +11,7 @@
  * and answers each with a line: outcome, status, wait_secs, the limits asked for (total_ms of each
  * request, with commas) and the problem, separated by tabs.
  */
+#include "base/scan.h"
 #include "net/gzip.h"
 #include "net/s3_client.h"
 
@@ -57,24 +58,19 @@ void __wrap_http_perform(struct http *http, const struct http_request *request,
 
 /* --- input --- */
 
-static unsigned digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *found = memchr(digits, c, 16);
-
-    if (found == NULL)
-        die("not a hexadecimal digit");
-    return (unsigned)(found - digits);
-}
-
 /* In place. */
 static char *decode(char *word)
 {
     if (word == NULL)
         die("a command has four words");
     size_t size = strcmp(word, "-") == 0 ? 0 : strlen(word) / 2;
-    for (size_t i = 0; i < size; i++)
-        word[i] = (char)(digit(word[2 * i]) << 4 | digit(word[2 * i + 1]));
+    for (size_t i = 0; i < size; i++) {
+        int high = hex_value(word[2 * i]);
+        int low = hex_value(word[2 * i + 1]);
+        if (high < 0 || low < 0)
+            die("not a hexadecimal digit");
+        word[i] = (char)(high << 4 | low);
+    }
     word[size] = '\0';
     return word;
 }

@@ -6,6 +6,7 @@
  * the endpoint none. Answers one line a case: "refused", or host, URL and headers, separated by
  * tabs. sigv4tool gzip: compresses standard input.
  */
+#include "base/scan.h"
 #include "net/gzip.h"
 #include "net/s3.h"
 
@@ -21,23 +22,18 @@ static _Noreturn void die(const char *what)
     exit(1);
 }
 
-static unsigned digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *found = memchr(digits, c, 16);
-
-    if (found == NULL)
-        die("not a hexadecimal digit");
-    return (unsigned)(found - digits);
-}
-
 /* In place; ends with a NUL. */
 static size_t decode(char *word)
 {
     size_t size = strcmp(word, "-") == 0 ? 0 : strlen(word) / 2;
 
-    for (size_t i = 0; i < size; i++)
-        word[i] = (char)(digit(word[2 * i]) << 4 | digit(word[2 * i + 1]));
+    for (size_t i = 0; i < size; i++) {
+        int high = hex_value(word[2 * i]);
+        int low = hex_value(word[2 * i + 1]);
+        if (high < 0 || low < 0)
+            die("not a hexadecimal digit");
+        word[i] = (char)(high << 4 | low);
+    }
     word[size] = '\0';
     return size;
 }

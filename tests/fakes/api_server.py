@@ -26,7 +26,7 @@ import threading
 import time
 import urllib.parse
 
-from s3_server import PATIENCE, Account, Listener, Misbehaviour
+from s3_server import PATIENCE, Account, Listener, Misbehaviour, Reachable
 
 ENDPOINTS = ("register", "refresh", "finish")
 DIALECTS = ("specified", "deployed")
@@ -375,7 +375,7 @@ class Handler(Misbehaviour):
 
 # --- the server ---
 
-class ApiServer:
+class ApiServer(Reachable):
     """
     `dialect` is the one that is understood. Credentials are good for `lifetimes` seconds, one after the
     other, then for LIFETIME_SECS; `alter` may be replaced with a function that changes answers. With
@@ -412,15 +412,6 @@ class ApiServer:
     @property
     def secrets(self):
         return self.desk.secrets
-
-    @property
-    def port(self):
-        return self.listener.server_address[1]
-
-    @property
-    def url(self):
-        """With TLS by its name, which is in the certificate."""
-        return f"https://localhost:{self.port}{self.base}" if self.tls else f"http://127.0.0.1:{self.port}{self.base}"
 
     def alter(self, change):
         self.desk.alter = change

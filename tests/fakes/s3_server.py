@@ -393,7 +393,20 @@ class Listener(http.server.ThreadingHTTPServer):
             self.owner.faults.append(repr(sys.exc_info()[1]))
 
 
-class S3Server:
+class Reachable:
+    """Where a server is that has a `listener`, `tls` and `base`, a path that all of its own begin with."""
+
+    @property
+    def port(self):
+        return self.listener.server_address[1]
+
+    @property
+    def url(self):
+        """With TLS by its name, which is in the certificate."""
+        return f"https://localhost:{self.port}{self.base}" if self.tls else f"http://127.0.0.1:{self.port}{self.base}"
+
+
+class S3Server(Reachable):
     """
     `tls` is an ssl.SSLContext for HTTPS. What a test may change while it runs: `accounts` (access key
     to Account), `expired` (access key to the status that says so), `regions` (of buckets), `region` (of
@@ -424,15 +437,6 @@ class S3Server:
         self.listener.s3 = self.listener.owner = self
         self.thread = threading.Thread(target=self.listener.serve_forever, kwargs={"poll_interval": 0.02})
         self.thread.start()
-
-    @property
-    def port(self):
-        return self.listener.server_address[1]
-
-    @property
-    def url(self):
-        """With TLS by its name, which is in the certificate."""
-        return f"https://localhost:{self.port}{self.base}" if self.tls else f"http://127.0.0.1:{self.port}{self.base}"
 
     @property
     def heads(self):

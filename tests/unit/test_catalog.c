@@ -1,21 +1,6 @@
 #include "base/scan.h"
 #include "encode/catalog.h"
-#include "scratch.h"
-
-static struct buf out;
-
-static int make(void **state)
-{
-    (void)state;
-    return buf_init(&out, 64, 1 << 20);
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    buf_free(&out);
-    return 0;
-}
+#include "out.h"
 
 static const char *metric_name(enum metric_id id)
 {
@@ -132,7 +117,7 @@ static void test_a_full_buffer_ends_it(void **state)
     buf_free(&table);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, out_make, out_drop)
 
 int main(void)
 {

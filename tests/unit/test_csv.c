@@ -1,6 +1,6 @@
 #include "encode/csv.h"
 #include "encode/json.h"
-#include "scratch.h"
+#include "out.h"
 
 #define BASIC_HEADER                                                                               \
     "timestamp,processes,utime,stime,cpu_usage,memory_free,memory_used,memory_buffers,"            \
@@ -19,21 +19,12 @@
     "process_memory_mib,process_disk_read_bytes,process_disk_write_bytes,process_gpu_usage,"       \
     "process_gpu_vram_mib,process_gpu_utilized\n"
 
-static struct buf out;
 static struct sample sample;
 
 static int make(void **state)
 {
-    (void)state;
     sample_reset(&sample);
-    return buf_init(&out, 64, 65536);
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    buf_free(&out);
-    return 0;
+    return out_make(state);
 }
 
 static const char *header(enum csv_columns columns)
@@ -173,7 +164,7 @@ static void test_decimals_of_every_column(void **state)
                         "9007199254740992,250.500000,50.250000,200.250000,0,7,0.0000,0.0000,0\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make, out_drop)
 
 int main(void)
 {

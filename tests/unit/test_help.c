@@ -1,22 +1,7 @@
 #include "app/help.h"
 #include "base/scan.h"
-#include "scratch.h"
+#include "out.h"
 #include "version.h"
-
-static struct buf out;
-
-static int make(void **state)
-{
-    (void)state;
-    return buf_init(&out, 64, 65536);
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    buf_free(&out);
-    return 0;
-}
 
 static const char *name_of(const struct option_row *row)
 {
@@ -159,7 +144,7 @@ static void test_lines_fit_and_texts_are_aligned(void **state)
     assert_int_equal(out.data[out.size - 1], '\n');
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, out_make, out_drop)
 
 int main(void)
 {

@@ -1,23 +1,8 @@
 #include "encode/html.h"
 #include "encode/utf8.h"
-#include "scratch.h"
+#include "out.h"
 
 #include <math.h>
-
-static struct buf out;
-
-static int make(void **state)
-{
-    (void)state;
-    return buf_init(&out, 64, 1 << 20);
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    buf_free(&out);
-    return 0;
-}
 
 static const char *text_of(const char *text)
 {
@@ -106,5 +91,5 @@ int main(void)
         cmocka_unit_test(test_cells),
     };
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, out_make, out_drop);
 }

@@ -1,22 +1,7 @@
 #include "encode/human.h"
-#include "scratch.h"
+#include "out.h"
 
 #include <math.h>
-
-static struct buf out;
-
-static int make(void **state)
-{
-    (void)state;
-    return buf_init(&out, 64, 4096);
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    buf_free(&out);
-    return 0;
-}
 
 /* What was written since the last look. */
 static const char *written(void)
@@ -129,5 +114,5 @@ int main(void)
         cmocka_unit_test(test_dates),
     };
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, out_make, out_drop);
 }

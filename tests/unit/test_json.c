@@ -1,23 +1,8 @@
 #include "encode/json.h"
 #include "json_check.h"
-#include "scratch.h"
+#include "out.h"
 
 #define FFFD "\xef\xbf\xbd"
-
-static struct buf out;
-
-static int make(void **state)
-{
-    (void)state;
-    return buf_init(&out, 4096, 1 << 20);
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    buf_free(&out);
-    return 0;
-}
 
 static const char *text_of(const char *text)
 {
@@ -409,7 +394,7 @@ static void test_same_sample_same_bytes(void **state)
     free(first);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, out_make, out_drop)
 
 int main(void)
 {

@@ -1,20 +1,5 @@
 #include "encode/printable.h"
-#include "scratch.h"
-
-static struct buf out;
-
-static int make(void **state)
-{
-    (void)state;
-    return buf_init(&out, 64, 65536);
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    buf_free(&out);
-    return 0;
-}
+#include "out.h"
 
 static size_t print(const char *text, size_t columns_max)
 {
@@ -110,7 +95,7 @@ static void test_random_bytes(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, out_make, out_drop)
 
 int main(void)
 {

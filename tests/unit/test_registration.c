@@ -1,26 +1,17 @@
 #include "json_check.h"
-#include "scratch.h"
+#include "out.h"
 
 #include "encode/registration.h"
 
-static struct buf out;
 static struct host host;
 
 static int set_up(void **state)
 {
-    (void)state;
     host_reset(&host);
-    return buf_init(&out, 256, 1 << 20);
+    return out_make(state);
 }
 
-static int tear_down(void **state)
-{
-    (void)state;
-    buf_free(&out);
-    return 0;
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, out_drop)
 
 static const char *told(const struct run *run, pid_t pid, enum host_names names)
 {

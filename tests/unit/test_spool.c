@@ -179,6 +179,26 @@ static void test_rows_that_a_full_disk_does_not_take_are_held(void **state)
     assert_file(wanted);
 }
 
+static void test_all_rows_are_released_wherever_they_are(void **state)
+{
+    struct spool_batch batch;
+
+    (void)state;
+    assert_true(append("1,cut\n"));
+    assert_true(spool_cut(&spool, &batch));
+    assert_true(append("2,uncut\n"));
+    limit_files(spool.file.end);
+    bool is_held = append("3,held\n");
+    limit_files(RLIM_INFINITY);
+    assert_true(is_held);
+    assert_int_equal(spool_rows(&spool), 3);
+    spool_release_all(&spool);
+    assert_int_equal(spool_rows(&spool), 0);
+    assert_int_equal(spool_size(&spool), 0);
+    assert_false(spool_cut(&spool, &batch));
+    assert_file(HEADER);
+}
+
 static void test_held_rows_go_to_the_file_when_there_is_room_again(void **state)
 {
     struct spool_batch batch;
@@ -345,6 +365,7 @@ int main(void)
         TEST(test_a_file_without_rows_is_removed_and_one_with_rows_stays),
         TEST(test_only_the_owner_can_read_it),
         TEST(test_rows_that_a_full_disk_does_not_take_are_held),
+        TEST(test_all_rows_are_released_wherever_they_are),
         TEST(test_held_rows_go_to_the_file_when_there_is_room_again),
         TEST(test_what_is_held_at_the_end_is_left_in_the_file),
         TEST(test_beyond_the_memory_rows_are_counted_as_lost),
