@@ -11,15 +11,19 @@
 #include "net/uploader.h"
 
 #include "base/clock.h"
+#include "base/resident.h"
 #include "net/upload_end.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
 #define LOOK_PATIENCE_NS (60 * NS_PER_SEC)
 #define CLOSE_NS NS_PER_SEC
+/* What is given back for a shorter one is soon needed again. */
+#define LONG_WAIT_NS NS_PER_SEC
 /* Of the time there is at the end, this much is kept for noticing that the thread is stuck. */
 #define GRACE_NS (NS_PER_SEC / 4)
 
@@ -170,6 +174,13 @@ static uint64_t store_when_due(struct upload *upload)
     return upload->retry.due_ns;
 }
 
+/* Sending takes libraries of megabytes and as much memory for moments, which are far between. */
+static void give_memory_back(void)
+{
+    (void)malloc_trim(0);
+    resident_give_back();
+}
+
 static void work_until_the_end(struct uploader *uploader)
 {
     struct upload *upload = &uploader->upload;
@@ -179,6 +190,8 @@ static void work_until_the_end(struct uploader *uploader)
     for (unsigned events; !is_ending(uploader, &events);) {
         uint64_t due_ns =
             upload->delivery.is_registered ? store_when_due(upload) : register_when_due(uploader);
+        if (due_ns > clock_monotonic_ns() + LONG_WAIT_NS)
+            give_memory_back();
         if (due_ns > clock_monotonic_ns())
             wait_until(uploader, due_ns, events);
     }
