@@ -242,6 +242,12 @@ static int take_flag(struct config *config, const struct option_row *row, const 
     return -EINVAL;
 }
 
+/* A shell makes several words of "--from *.jsonl". */
+static bool is_further_file(const struct config *config, int argc, char **argv)
+{
+    return config->from_count > 0 && optind < argc && strcmp(argv[optind - 1], "--") != 0;
+}
+
 static int load_flags(struct config *config, int argc, char **argv)
 {
     struct getopt_tables tables;
@@ -251,10 +257,13 @@ static int load_flags(struct config *config, int argc, char **argv)
     fill_getopt(&tables);
     optind = 0; /* start anew, tests call this more than once */
     opterr = 0;
-    while ((code = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
+    while ((code = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1 ||
+           is_further_file(config, argc, argv)) {
         if (code == '?' || code == ':')
             return say_bad_word(code, argv);
-        int error = take_flag(config, row_of(code), optarg);
+        if (code == -1)
+            optarg = argv[optind++];
+        int error = take_flag(config, code == -1 ? find_option("from") : row_of(code), optarg);
         if (error < 0)
             return error;
         last_value = optarg;

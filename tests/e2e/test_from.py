@@ -3,6 +3,7 @@ import contextlib
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -538,6 +539,17 @@ def test_an_empty_folder(tmp_path):
     done = read(tmp_path)
     assert done.returncode == 1
     assert "has no file" in messages(done)[0]
+
+
+def test_further_words_are_further_files(recorded, tmp_path):
+    """As a shell gives them for a pattern, wherever it stands."""
+    page = tmp_path / "page.html"
+    names = [str(recorded[0]), str(tmp_path / "again.jsonl")]
+    shutil.copy(*names)
+    done = run("--from", *names, "--report", str(page))
+    assert done.returncode == 0 and b"again.jsonl" in done.stdout
+    assert done.stdout == run("--from", names[0], "--from", names[1]).stdout
+    assert page.exists()
 
 
 def test_nothing_is_run_beside_it(recorded):
