@@ -1,5 +1,7 @@
-"""A chart in SVG, drawn with nothing: bars on a logarithmic scale, readable in light and in dark."""
+"""Charts in SVG, readable in light and in dark: bars on a logarithmic scale, drawn with nothing; and one of our
+report's charts, taken out of its page."""
 import math
+import re
 import statistics
 from html import escape
 
@@ -40,3 +42,37 @@ def cost_chart(results, tools, shapes, costs):
         y += GAP - ROW
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" role="img" '
             f'aria-label="CPU time of one sample, logarithmic"><style>{STYLE}</style>{"".join(parts)}</svg>\n')
+
+
+# --- a chart of the report as a picture ---
+
+LINE_STYLE = (".mean-line{fill:none;stroke:currentColor;stroke-width:1.6}.band{fill:currentColor;opacity:.18}"
+              ".grid{fill:none;stroke:#8886}.job{color:#0a7d55}.out{color:#4878cf}.third{color:#c8553d}"
+              ".fourth{color:#8a5fbf}.third .mean-line{stroke-dasharray:4 2}.fourth .mean-line{stroke-dasharray:8 2 2 2}")
+PLOT_LEFT, PLOT_TOP, PLOT_WIDTH, PLOT_HEIGHT = 60, 34, 820, 220
+
+
+def spans(html, name):
+    return re.findall(r"<span>(.*?)</span>", re.search(rf'<div class="{name}".*?</div>', html, re.S)[0])
+
+
+def report_chart(figure):
+    """What the page lays out around the drawing with HTML (title, keys, axes) is set as text."""
+    title = re.sub(r"<.*?>", "", re.search(r"<h3.*?</h3>", figure, re.S)[0])
+    keys = re.findall(r'<li class="(.*?)">.*?<span>(.*?)</span> <b>(.*?)</b>', figure, re.S)
+    drawing = re.search(r'<svg role="img".*?>(.*?)</svg>', figure, re.S)[1]
+    values, times = spans(figure, "y-axis"), spans(figure, "x-axis")
+    parts = [f'<text x="{PLOT_LEFT}" y="20" font-weight="bold">{title}</text>',
+             f'<svg x="{PLOT_LEFT}" y="{PLOT_TOP}" width="{PLOT_WIDTH}" height="{PLOT_HEIGHT}" viewBox="0 0 2000 400" '
+             f'preserveAspectRatio="none">{drawing}</svg>']
+    parts += [f'<text x="{PLOT_LEFT - 6}" y="{PLOT_TOP + PLOT_HEIGHT * (1 - i / (len(values) - 1)) + 4:.0f}" '
+              f'text-anchor="end">{value}</text>' for i, value in enumerate(values)]
+    parts += [f'<text x="{PLOT_LEFT + PLOT_WIDTH * i / (len(times) - 1):.0f}" y="{PLOT_TOP + PLOT_HEIGHT + 16}" '
+              f'text-anchor="middle">{moment}</text>' for i, moment in enumerate(times)]
+    y = PLOT_TOP + PLOT_HEIGHT + 36
+    for kind, name, says in keys:
+        parts.append(f'<g class="{kind}"><path class="mean-line" d="M{PLOT_LEFT} {y - 4}h24"/></g>'
+                     f'<text x="{PLOT_LEFT + 32}" y="{y}">{name}: {says}</text>')
+        y += ROW + 3
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" role="img" aria-label="{title}">'
+            f"<style>{STYLE}{LINE_STYLE}</style>{''.join(parts)}</svg>\n")

@@ -1,4 +1,4 @@
-"""Makes the tables of docs/benchmarks.md, and its chart, from what bench/run measured."""
+"""Makes the tables of docs/benchmarks.md, and its charts, from what bench/run measured."""
 import re
 import statistics
 
@@ -7,6 +7,7 @@ import peers
 
 PAGE = peers.ROOT / "docs" / "benchmarks.md"
 CHART = peers.ROOT / "docs" / "benchmarks.svg"
+REPORT_CHART = peers.ROOT / "docs" / "benchmarks-report.svg"
 
 
 # --- figures to text ---
@@ -161,9 +162,10 @@ def slowdown_table(results):
 # --- scale and agreement ---
 
 def memory_over_samples_table(results):
-    rows = [[f"{row['samples']:,}", number(row["rss_kib"]), number(row["anonymous_kib"]), row["descriptors"]]
+    rows = [[f"{row['samples']:,}", number(row["rss_kib"]), number(row["anonymous_kib"]), row["descriptors"],
+             row["threads"]]
             for row in results.get("scale", {}).get("samples", [])]
-    return table(["samples", "KiB resident", "KiB of it anonymous", "descriptors"], rows)
+    return table(["samples", "KiB resident", "KiB of it anonymous", "descriptors", "threads"], rows)
 
 
 def devices_table(results):
@@ -242,73 +244,21 @@ PARTS = {
 }
 # Without these measurements the text that stands there already is kept.
 NEEDS = {"cost-1": "cost", "cost-20": "cost", "ratios": "cost", "memory": "cost", "samples": "scale",
-         "devices": "scale", "machine": "machine", "tools": "machine", "wins": "cost"}
+         "devices": "scale", "machine": "machine", "tools": "machine", "wins": "cost",
+         "targets": "machine"}
 
 
-def write(results):
+def write(results, targets):
     """What stands between `<!-- begin NAME -->` and `<!-- end NAME -->` is written anew."""
     text = PAGE.read_text(encoding="utf-8")
-    for name, made in PARTS.items():
+    made_here = {**PARTS, "targets": lambda _: table(["", "what", "target", "measured", ""], targets)}
+    for name, made in made_here.items():
         if NEEDS.get(name, name) in results:
             pattern = rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)"
             body = made(results)
             text = re.sub(pattern, lambda found, body=body: f"{found[1]}\n{body}\n\n{found[2]}", text, flags=re.S)
     PAGE.write_text(text, encoding="utf-8")
+    if "picture" in results:
+        REPORT_CHART.write_text(chart.report_chart(results["picture"]["figure"]), encoding="utf-8")
     if "cost" in results:
         CHART.write_text(chart.cost_chart(results, tool_names(results), shapes(results), costs), encoding="utf-8")
-
-
-# --- what we hold ourselves to ---
-
-def ratio_row(results, what, above, below, shape, seconds, limit, at_least):
-    found = ratios(results, above, below, shape, seconds)
-    if not found:
-        return None
-    middle = statistics.median(found)
-    fine = middle >= limit if at_least else middle <= limit
-    return what, spread(found), f"{'≥' if at_least else '≤'} {limit}", fine
-
-
-def targets(results):
-    """(what, measured, target, held) for every target that was measured."""
-    rows = [ratio_row(results, f"{'with' if a == 'ours' else 'without'} PSS: ÷ floor at {h:,} / {t:,}, every {s} s",
-                      a, b, (h, t), s, 1.5, False)
-            for a, b in (("ours", "floor"), ("ours, --pss never", "floor without PSS"))
-            for h, t in shapes(results) for s in (1, 0.05)]
-    rows += [ratio_row(results, f"{tool} ÷ ours at {h:,} / {t:,}", tool, "ours", (h, t), 1, limit, True)
-             for tool, h, t, limit in (("Rust tool", 1000, 10, 10), ("Python tool", 1000, 10, 5),
-                                       ("Rust tool", 1000, 500, 4), ("Python tool", 1000, 500, 4))]
-    small = costs(results, "ours, --pss never", (1000, 10), 0.05)
-    large = costs(results, "ours, --pss never", (1000, 500), 0.05)
-    if small and large:
-        each = (statistics.median(large) - statistics.median(small)) / 490
-        rows.append(("µs for each member, no PSS, every 50 ms", number(each), "≤ 4", each <= 4))
-    latencies = results.get("latency", {})
-    if "ours" in latencies:
-        start, end = (statistics.median(latencies["ours"][what]) / 1000 for what in ("start", "end"))
-        empty = statistics.median(latencies["empty wrapper"]["start"]) / 1000
-        rows += [("start, ms", number(start), "≤ 1.5", start <= 1.5),
-                 ("start ÷ empty wrapper", number(start / empty), "≤ 2", start <= 2 * empty),
-                 ("end, ms", number(end), "≤ 2", end <= 2)]
-    resident = costs(results, "ours", (100, 1), 1, "rss_kib")
-    if resident:
-        rows.append(("resident, MiB", number(min(resident) / 1024), "≤ 2", min(resident) <= 2048))
-    for storm, runs in results.get("truth", {}).items():
-        off = max((abs(told - true) for told, true in runs.get("ours", [])), default=None)
-        if off is not None:
-            allowed = max(0.02 * runs["ours"][0][1], 0.05)
-            rows.append((f"truth, {storm}: seconds off", number(off), f"≤ {number(allowed)}", off <= allowed))
-    grown = results.get("scale", {}).get("samples", [])
-    if grown:
-        growth = grown[-1]["anonymous_kib"] - grown[0]["anonymous_kib"]
-        # A list that is made when PIDs wrap around is no leak.
-        rows.append((f"KiB more after {grown[-1]['samples']:,} samples", number(growth), "≤ 64", growth <= 64))
-    return [row for row in rows if row]
-
-
-def summary(results):
-    lines = [f"{'held' if fine else 'NOT HELD':<9} {what}: {measured} (target {target})"
-             for what, measured, target, fine in targets(results)]
-    tools = results.get("machine", {}).get("tools", {})
-    lines += [f"missing   {name}: {facts['missing']}" for name, facts in tools.items() if facts["missing"]]
-    return "\n".join([*lines, f"tables: {PAGE.relative_to(peers.ROOT)}"])
