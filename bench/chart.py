@@ -48,7 +48,7 @@ def cost_chart(results, tools, shapes, costs):
 
 LINE_STYLE = (".mean-line{fill:none;stroke:currentColor;stroke-width:1.6}.band{fill:currentColor;opacity:.18}"
               ".grid{fill:none;stroke:#8886}.job{color:#0a7d55}.out{color:#4878cf}.third{color:#c8553d}"
-              ".host,.fourth{color:#8a5fbf}.third .mean-line{stroke-dasharray:4 2}.fourth .mean-line{stroke-dasharray:8 2 2 2}")
+              ".in,.fourth{color:#8a5fbf}.third .mean-line{stroke-dasharray:4 2}.fourth .mean-line{stroke-dasharray:8 2 2 2}")
 PLOT_LEFT, PLOT_TOP, PLOT_WIDTH, PLOT_HEIGHT = 60, 34, 820, 220
 
 
