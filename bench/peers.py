@@ -199,11 +199,15 @@ def wrap_ours(*options):
     return lambda path, seconds, out, job: [path, "-i", str(seconds), "-o", out, *options, "--", *job]
 
 
+CGROUP = "ours, --cgroup"
+
 PEERS = (
     Peer("ours", from_file(OURS), wrap=wrap_ours(), count=lines_of, cpu_secs=cpu_of_ours,
          what="host, devices and tree; JSON"),
     Peer("ours, --pss never", from_file(OURS), wrap=wrap_ours("--pss", "never"), count=lines_of,
          what="the same without proportional memory"),
+    Peer(CGROUP, from_file(OURS), wrap=wrap_ours("--cgroup"), count=lines_of, cpu_secs=cpu_of_ours,
+         what="the same, the job in a cgroup of its own; for its truth only"),
     Peer("floor", from_file(PROGRAMS / "floor"), version=(), what="the kernel's price for the same reads",
          watch=lambda path, seconds, out, pids: [path, milliseconds(seconds), "1", pids, out]),
     Peer("floor without PSS", from_file(PROGRAMS / "floor"), version=(), what="the same without proportional memory",
