@@ -67,10 +67,14 @@ static void summary_end(void *state, const struct run_end *how)
 
     if (buf_init(&text, TEXT_INITIAL, TEXT_MAX_BYTES) < 0)
         return;
-    if (summary->mode == SUMMARY_JSON)
+    if (summary->mode == SUMMARY_JSON) {
         summary_json(digests, 1, &text);
-    else
+    } else {
+        /* What the command printed last may have no line end, and is a line of its own. */
+        if (how->has_command && isatty(STDERR_FILENO))
+            buf_char(&text, '\n');
         summary_text(digests, 1, &style, &text);
+    }
     writer_line(&summary->writer, &text);
     writer_finish(&summary->writer, how->deadline_ns);
     buf_free(&text);
