@@ -11,7 +11,8 @@
  * and answers each with a line: outcome, status, wait_secs, the limits asked for (total_ms of each
  * request, with commas) and the problem, separated by tabs.
  */
-#include "base/scan.h"
+#include "hexword.h"
+
 #include "net/gzip.h"
 #include "net/s3_client.h"
 
@@ -58,20 +59,12 @@ void __wrap_http_perform(struct http *http, const struct http_request *request,
 
 /* --- input --- */
 
-/* In place. */
 static char *decode(char *word)
 {
     if (word == NULL)
         die("a command has four words");
-    size_t size = strcmp(word, "-") == 0 ? 0 : strlen(word) / 2;
-    for (size_t i = 0; i < size; i++) {
-        int high = hex_value(word[2 * i]);
-        int low = hex_value(word[2 * i + 1]);
-        if (high < 0 || low < 0)
-            die("not a hexadecimal digit");
-        word[i] = (char)(high << 4 | low);
-    }
-    word[size] = '\0';
+    if (hexword_decode(word) < 0)
+        die("not a hexadecimal digit");
     return word;
 }
 

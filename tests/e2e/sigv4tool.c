@@ -6,7 +6,8 @@
  * the endpoint none. Answers one line a case: "refused", or host, URL and headers, separated by
  * tabs. sigv4tool gzip: compresses standard input.
  */
-#include "base/scan.h"
+#include "hexword.h"
+
 #include "net/gzip.h"
 #include "net/s3.h"
 
@@ -22,20 +23,13 @@ static _Noreturn void die(const char *what)
     exit(1);
 }
 
-/* In place; ends with a NUL. */
 static size_t decode(char *word)
 {
-    size_t size = strcmp(word, "-") == 0 ? 0 : strlen(word) / 2;
+    ssize_t size = hexword_decode(word);
 
-    for (size_t i = 0; i < size; i++) {
-        int high = hex_value(word[2 * i]);
-        int low = hex_value(word[2 * i + 1]);
-        if (high < 0 || low < 0)
-            die("not a hexadecimal digit");
-        word[i] = (char)(high << 4 | low);
-    }
-    word[size] = '\0';
-    return size;
+    if (size < 0)
+        die("not a hexadecimal digit");
+    return (size_t)size;
 }
 
 static void copy(char *out, size_t size, const char *text)

@@ -1,24 +1,9 @@
 #include "json_check.h"
-#include "scratch.h"
+#include "out.h"
 
 #include "encode/run_json.h"
 
-static struct buf out;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return buf_init(&out, 256, 1 << 20);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    buf_free(&out);
-    return 0;
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, out_make, out_drop)
 
 static void expect(const char *wanted)
 {
