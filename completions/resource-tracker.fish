@@ -9,7 +9,7 @@ complete -c resource-tracker -l output -s o -r -F -d 'write samples to FILE, - f
 complete -c resource-tracker -l quiet -d 'write no samples, not even to --output'
 complete -c resource-tracker -l summary -a 'auto text json none' -d 'say at the end what the run used, on standard error: text, json or none; auto is text when that is a terminal and samples go elsewhere, with a status line until then'
 complete -c resource-tracker -l report -r -F -d 'write a report of the run to FILE: one HTML page that needs nothing else'
-complete -c resource-tracker -l from -r -F -d 'make summary and report from recorded samples (JSON Lines or CSV) instead of a run; several files stand side by side'
+complete -c resource-tracker -l from -r -F -d 'make summary and report from recorded samples (JSON Lines or CSV) instead of a run; several files (--from *.jsonl) stand side by side'
 complete -c resource-tracker -l upload-interval -x -d 'time between uploads when the run is streamed'
 complete -c resource-tracker -l job-name -s n -x -d 'name of the job; stands in every JSON sample'
 complete -c resource-tracker -l project-name -x -d 'project the job belongs to'

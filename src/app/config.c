@@ -243,9 +243,10 @@ static int take_flag(struct config *config, const struct option_row *row, const 
 }
 
 /* A shell makes several words of "--from *.jsonl". */
-static bool is_further_file(const struct config *config, int argc, char **argv)
+static bool is_further_file(const struct config *config, int argc, char **argv, const char *value)
 {
-    return config->from_count > 0 && optind < argc && strcmp(argv[optind - 1], "--") != 0;
+    return config->from_count > 0 && optind < argc &&
+           (strcmp(argv[optind - 1], "--") != 0 || argv[optind - 1] == value);
 }
 
 static int load_flags(struct config *config, int argc, char **argv)
@@ -258,7 +259,7 @@ static int load_flags(struct config *config, int argc, char **argv)
     optind = 0; /* start anew, tests call this more than once */
     opterr = 0;
     while ((code = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1 ||
-           is_further_file(config, argc, argv)) {
+           is_further_file(config, argc, argv, last_value)) {
         if (code == '?' || code == ':')
             return say_bad_word(code, argv);
         if (code == -1)

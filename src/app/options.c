@@ -34,7 +34,7 @@ const struct option_row options[] = {
      "write a report of the run to FILE: one HTML page that needs nothing else"},
     {"from", 0, OPTION_FILES, "FILE", NULL, NULL, NULL, NULL, AT(from),
      "make summary and report from recorded samples (JSON Lines or CSV) instead of a run; several "
-     "files stand side by side"},
+     "files (--from *.jsonl) stand side by side"},
 
     {"upload-interval", 0, OPTION_SECONDS, "SECS", "tracker", "upload_interval_secs", "60", NULL,
      AT(upload_interval_ns), "time between uploads when the run is streamed"},

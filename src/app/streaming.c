@@ -110,8 +110,9 @@ static bool is_fine(const char *name, const char *problem)
 static bool is_read_on_its_way(const char *address)
 {
     struct url url;
+    bool is_local = url_parse(address, &url) == 0 && url_is_this_machine(&url);
 
-    return url_parse(address, &url) == 0 && !url.is_https && !url_is_this_machine(&url);
+    return strncasecmp(address, "http:", 5) == 0 && !is_local;
 }
 
 static bool take_addresses(struct stream_options *options)

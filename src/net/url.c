@@ -155,19 +155,39 @@ int url_parse(const char *text, struct url *ret_url)
     return fixed_end(&host) ? 0 : -EINVAL;
 }
 
+/* "example.com:8080" or "[::1]:8080": a name, and a number of a port that may be missing. */
+static bool is_server(struct scan text)
+{
+    bool is_bracketed = scan_char(&text, '[');
+    const char *name = text.at;
+    uint64_t port;
+
+    while (scan_left(&text) > 0 && ((url_is_unreserved(*text.at) && *text.at != '~') ||
+                                    (is_bracketed && (*text.at == ':' || *text.at == '%'))))
+        text.at++;
+    if (text.at == name || (is_bracketed && !scan_char(&text, ']')))
+        return false;
+    return scan_left(&text) == 0 ||
+           (scan_char(&text, ':') && scan_left(&text) > 0 && is_digit(*text.at) &&
+            scan_u64(&text, &port) && scan_left(&text) == 0 && port > 0 && port <= PORT_MAX);
+}
+
 const char *url_problem(const char *text)
 {
-    struct url url;
     bool is_https;
 
     const char *rest = skip_scheme(text, &is_https);
     if (rest == NULL)
         return "does not begin with https:// or http://";
-    if (memchr(rest, '@', strcspn(rest, "/")) != NULL)
+    for (const char *at = rest; *at != '\0'; at++)
+        if (*at <= ' ' || *at > '~')
+            return "holds a blank or another byte that cannot be in an address";
+    size_t server_length = strcspn(rest, "/?#");
+    if (memchr(rest, '@', server_length) != NULL)
         return "holds a user name or password, which has no place there";
-    return url_parse(text, &url) == 0 ? NULL
-                                      : "names no host, a port that is none, or holds a byte that "
-                                        "cannot be in an address";
+    if (!is_server(scan_over(rest, server_length)))
+        return "names no host, or a port that is none";
+    return strpbrk(rest, "?#") != NULL ? "holds a '?' or '#'" : NULL;
 }
 
 bool url_is_this_machine(const struct url *url)

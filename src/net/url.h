@@ -21,10 +21,16 @@ struct url {
     struct scan base;        /* of the text; "" or "/path", without a slash at its end */
 };
 
-/* -EINVAL for anything else; also with a user, a query or a fragment. */
+/*
+ * As strict as what is signed has to be: a host that every HTTP library sends alike, and a base
+ * that nobody encodes. -EINVAL for anything else; also with a user, a query or a fragment.
+ */
 int url_parse(const char *text, struct url *ret_url);
 
-/* NULL, or why it cannot be parsed, as the end of a sentence that begins with its name. */
+/*
+ * NULL, or why it is no address of a server, as the end of a sentence that begins with its name.
+ * Accepts more than url_parse: any path, zones, names with a dot at their end.
+ */
 const char *url_problem(const char *text);
 
 /* Whether nobody else can listen on the way there. */

@@ -2,12 +2,19 @@
 
 #include "net/url.h"
 
+#include <errno.h>
+
 static void test_what_is_an_address(void **state)
 {
     (void)state;
     assert_null(url_problem("https://api.example.com"));
     assert_null(url_problem("http://127.0.0.1:8080/base/"));
     assert_null(url_problem("HTTPS://[::1]:8080"));
+    assert_null(url_problem("https://host/a%20b/c:d@e+f,g=h;i(j)$k"));
+    assert_null(url_problem("https://api.example.com./"));
+    assert_null(url_problem("https://[fe80::1%25eth0]:8080"));
+    assert_null(url_problem("http://127.1"));
+    assert_null(url_problem("http://host1.5:000443"));
     assert_non_null(url_problem(""));
     assert_non_null(url_problem("api.example.com"));
     assert_non_null(url_problem("ftp://api.example.com"));
@@ -31,6 +38,32 @@ static void test_what_is_an_address(void **state)
     assert_non_null(url_problem("https://user:secret@example.com"));
     assert_non_null(url_problem("https://example.com?x=1"));
     assert_non_null(url_problem("https://example.com/#x"));
+}
+
+static void test_what_is_wrong_is_told(void **state)
+{
+    (void)state;
+    assert_string_equal(url_problem("https://host?x=a@b"), "holds a '?' or '#'");
+    assert_string_equal(url_problem("https://host/#a@b"), "holds a '?' or '#'");
+    assert_string_equal(url_problem("https://a:b@host"),
+                        "holds a user name or password, which has no place there");
+    assert_string_equal(url_problem("https://host:x"), "names no host, or a port that is none");
+}
+
+/* Of what may be asked, only what can be signed without doubt. */
+static void test_what_cannot_be_signed(void **state)
+{
+    static const char *const addresses[] = {
+        "https://host/a%20b", "https://host/a:b", "https://host./",
+        "https://[::1%lo]",   "http://127.1",     "http://host1.5",
+    };
+    struct url url;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {
+        assert_null(url_problem(addresses[i]));
+        assert_int_equal(url_parse(addresses[i], &url), -EINVAL);
+    }
 }
 
 static void assert_host(const char *text, const char *host, uint64_t port, const char *base)
@@ -89,10 +122,9 @@ static void test_encoding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_an_address),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_this_machine),
-        cmocka_unit_test(test_encoding),
+        cmocka_unit_test(test_what_is_an_address),    cmocka_unit_test(test_what_is_wrong_is_told),
+        cmocka_unit_test(test_what_cannot_be_signed), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_this_machine),          cmocka_unit_test(test_encoding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
