@@ -205,7 +205,7 @@ def tools_table(results):
 
 
 def wins(results):
-    """Where a peer does better than ours, in whatever was measured."""
+    """Where a peer does better than ours, by medians."""
     found = []
     for seconds in (1, 0.05):
         for shape in shapes(results):
@@ -216,12 +216,19 @@ def wins(results):
                         statistics.median(theirs) < statistics.median(ours):
                     found.append((tool, f"CPU a sample at {shape[0]:,} / {shape[1]:,}, every {seconds} s",
                                   statistics.median(theirs), statistics.median(ours), "µs"))
-    for shape in shapes(results)[:1]:
-        ours = costs(results, "ours", shape, 1, "rss_kib")
-        for tool in tool_names(results):
-            theirs = costs(results, tool, shape, 1, "rss_kib")
-            if ours and theirs and not tool.startswith(("ours", "floor")) and min(theirs) < min(ours):
-                found.append((tool, "resident memory", min(theirs), min(ours), "KiB"))
+    for what, unit in (("rss_kib", "resident memory"), ("pss_kib", "proportional memory")):
+        for shape in shapes(results):
+            ours = costs(results, "ours", shape, 1, what)
+            for tool in tool_names(results):
+                theirs = costs(results, tool, shape, 1, what)
+                if ours and theirs and not tool.startswith(("ours", "floor")) and \
+                        statistics.median(theirs) < statistics.median(ours):
+                    found.append((tool, f"{unit} at {shape[0]:,} / {shape[1]:,}", statistics.median(theirs),
+                                  statistics.median(ours), "KiB"))
+    calls = {(row["tool"], row["hosts"], row["tree"]): sum(row["calls"].values()) for row in results.get("calls", [])}
+    found += [(tool, f"system calls at {hosts:,} / {tree:,}", count, calls["ours", hosts, tree], "")
+              for (tool, hosts, tree), count in calls.items()
+              if not tool.startswith(("ours", "floor")) and count < calls.get(("ours", hosts, tree), 0)]
     latencies = results.get("latency", {})
     for what in ("start", "end"):
         for tool, times in latencies.items():
@@ -243,7 +250,7 @@ def wins(results):
 
 
 def wins_table(results):
-    rows = [[tool, what, f"{number(theirs)} {unit}", f"{number(ours)} {unit}"]
+    rows = [[tool, what, f"{number(theirs)} {unit}".strip(), f"{number(ours)} {unit}".strip()]
             for tool, what, theirs, ours, unit in wins(results)]
     return table(["who", "in what", "they", "we"], rows) if rows else "Nowhere in this run."
 
