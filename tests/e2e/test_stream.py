@@ -135,6 +135,20 @@ def test_t_str_03_the_end_lists_all_that_was_stored(host):
     assert uris[0] == f"s3://bucket/some/prefix/{host.run_record().id}/000000.csv.gz"
 
 
+def memory_kib(pid, name):
+    return int(re.search(rf"^{name}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M)[1])
+
+
+@pytest.mark.skipif(IS_ASAN, reason="a sanitizer's own memory is most of it")
+def test_between_batches_the_libraries_memory_is_given_back(tmp_path):
+    with contextlib.closing(StreamHost(tmp_path, upload=2.5)) as host, host.started(*host.command) as job:
+        job.until(host.stored(2))
+        # The next one is two seconds away.
+        job.until(lambda: memory_kib(job.pid, "VmRSS") < memory_kib(job.pid, "VmHWM") * 0.7)
+        job.release()
+        host.check(job.wait())
+
+
 def test_batches_come_with_the_interval(tmp_path):
     """Neither with each row nor all at the end; the first look at the host comes before the first."""
     with contextlib.closing(StreamHost(tmp_path, upload=1)) as host:
