@@ -977,14 +977,35 @@ static void test_from_takes_several_files(void **state)
     assert_string_equal(config.from[19], "last.csv");
 }
 
+/* As a shell gives them for a pattern; options go on behind them, and a value is not their end. */
+static void test_further_words_are_further_files(void **state)
+{
+    static const char *const given[] = {"--from", "a", "b", "-o", "--", "c", "--quiet", "d"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
+        word(given[i]);
+    load_well();
+    assert_int_equal(config.from_count, 4);
+    assert_string_equal(config.from[1], "b");
+    assert_string_equal(config.from[3], "d");
+    assert_string_equal(config.output, "--");
+    assert_true(config.quiet);
+    assert_null(config.command);
+}
+
 static void test_from_stands_alone(void **state)
 {
     (void)state;
     variable("TRACKER_FROM", "a.jsonl"); /* no variable: it would take the place of every run */
     load_well();
     assert_int_equal(config.from_count, 0);
-    refuse("--from=a", "true", "--from");
-    assert_said("a command");
+    forget();
+    word("--from=a");
+    word("--");
+    word("true");
+    assert_int_equal(load(), -EINVAL);
+    assert_said("option --from: recorded samples are read, and a command is given too");
     refuse("--from=a", "--pid=1", "--pid");
     forget();
     word("--from=a");
@@ -1041,6 +1062,7 @@ int main(void)
         TEST(test_summary_may_have_a_format),
         TEST(test_summary_by_variable_and_file),
         TEST(test_from_takes_several_files),
+        TEST(test_further_words_are_further_files),
         TEST(test_from_stands_alone),
     };
 
